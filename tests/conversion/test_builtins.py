@@ -11,7 +11,7 @@ def test_repr_and_ascii_are_not_str() -> None:
     seen: list[str] = []
 
     def f(x):
-        seen.append(repr("a") + ascii("é") + str("é") + repr(None))
+        seen.append(repr("a") + ascii("é") + "é" + repr(None))
         return float(x)
 
     for transformation in (ad.grad, ad.jit):

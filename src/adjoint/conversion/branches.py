@@ -42,18 +42,18 @@ def choose_block(
     other: Block,
     state: tuple[Any, ...],
     names: Sequence[str],
-    place: CodeType | None = None,
+    block_code: CodeType | None = None,
 ) -> Any:
     """if predicate: then(*state) else: other(*state); both return what the variables of these names are afterwards.
 
-    `place` is code of the user's by which the branch is known: that of `then`, if it is not given.
+    `block_code` is code of the user's by which the branch is known: that of `then`, if it is not given.
     """
-    place = place or then.__code__  # type: ignore[attr-defined]
-    if stays_python(place) or not becomes_branch(predicate):
-        return (then if answer(predicate, place) else other)(*state)
+    block_code = block_code or then.__code__  # type: ignore[attr-defined]
+    if stays_python(block_code) or not becomes_branch(predicate):
+        return (then if answer(predicate, block_code) else other)(*state)
     try:
-        with entering(place):
-            return Branch(as_truth(predicate), then, other, state, names).result(place)
+        with entering(block_code):
+            return Branch(as_truth(predicate), then, other, state, names).result(block_code)
     except (NoBlock, ControlFlowError) as reason:
         remark(f"an if is a guard: {first_sentence(reason)}")
     return (then if predicate else other)(*state)
@@ -141,7 +141,7 @@ class Branch:
         self.columns: list[tuple[Any, Any]] = []  # numbers of both sides that Cond chooses between
         self.kinds: list[Any] = []
 
-    def result(self, place: CodeType) -> tuple[Any, ...]:
+    def result(self, block_code: CodeType) -> tuple[Any, ...]:
         """What the variables are afterwards."""
         first, second = self.sides
         if first.raises and second.raises:
@@ -153,7 +153,7 @@ class Branch:
         arrays = {key: self._join_array(key) for key in {**first.arrays, **second.arrays}}
         chosen = self._choose()
         results = [(r, *self._origins(column)) for r, column in zip(chosen, self.columns[:named], strict=False)]
-        declare(results, place, "an if")
+        declare(results, block_code, "an if")
         values = tuple(make(chosen) for make in makers)
         for cell, make in cells.values():
             keep_write(cell, make(chosen))
@@ -163,7 +163,8 @@ class Branch:
 
     def _origins(self, column: tuple[Value, Value]) -> tuple[set[Hashable], list[Value]]:
         """What a number that is chosen may be: arrays made on a side, by identity, and outer ones."""
-        found = [(side.region, root) for side, v in zip(self.sides, column, strict=True) if is_array(v) for root in roots(v)]
+        pairs = [(side.region, v) for side, v in zip(self.sides, column, strict=True) if is_array(v)]
+        found = [(region, root) for region, v in pairs for root in roots(v)]
         outer = [root for region, root in found if not isinstance(root, Tracer) or root._trace is not region]
         return {id(root) for _, root in found}, outer
 
@@ -320,12 +321,16 @@ def _zero(value: Value) -> Value:
     return {"i": 0, "f": 0.0, "c": 0j}[kind.dtype.kind] if kind.weak else strong(kind).zeros()
 
 
-def choose(predicate: Any, then: Callable[[], Any], other: Callable[[], Any], place: CodeType | None = None) -> Any:
+def choose(
+    predicate: Any, then: Callable[[], Any], other: Callable[[], Any], block_code: CodeType | None = None
+) -> Any:
     """then() if predicate else other()."""
     if not becomes_branch(predicate):
         return then() if predicate else other()
-    place = place or then.__code__  # type: ignore[attr-defined]
-    return choose_block(predicate, lambda: (then(),), lambda: (other(),), (), ("the result of a ternary",), place)[0]
+    block_code = block_code or then.__code__  # type: ignore[attr-defined]
+    return choose_block(predicate, lambda: (then(),), lambda: (other(),), (), ("the result of a ternary",), block_code)[
+        0
+    ]
 
 
 def all_of(*parts: Callable[[], Any]) -> Any:

@@ -146,8 +146,8 @@ def run_again(run: Callable[[Any], R], function: Any) -> R:
                     raise again.error from None
                 raise
             seen.add(again.key)
-            kind, place = again.key
-            remember_lifted(place) if kind == "array" else keep_python(place, again.error)
+            kind, block = again.key
+            remember_lifted(block) if kind == "array" else keep_python(block, again.error)
         except Swallowed as refused:
             raise refused.error from None
         except NoBlock as reason:

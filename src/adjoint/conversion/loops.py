@@ -22,8 +22,8 @@ from adjoint.conversion.log import Log, logging
 from adjoint.conversion.questions import becomes_loop, in_program, is_undecided, without_guards
 from adjoint.conversion.regions import Region
 from adjoint.conversion.remarks import remark
-from adjoint.conversion.sharing import answer, stays_python
 from adjoint.conversion.rolling import roll_counted, roll_while
+from adjoint.conversion.sharing import answer, stays_python
 from adjoint.program.journal import noting_arrays, pass_on_array
 from adjoint.program.record import Record
 from adjoint.program.trace import Tracer, live_trace
@@ -65,7 +65,7 @@ def run_while(
     try:
         if stays_python(body.__code__):  # type: ignore[attr-defined]
             raise NoBlock(_TWO_NAMES)
-        return roll_while(goes_on, body, state, names, sure=not isinstance(going, Tracer), place=body.__code__)  # type: ignore[attr-defined]
+        return roll_while(goes_on, body, state, names, sure=not isinstance(going, Tracer), block_code=body.__code__)  # type: ignore[attr-defined]
     except NoBlock as reason:
         remark(f"a while is unrolled: {reason}")
         _unrolled.setdefault(body.__code__, str(reason))  # type: ignore[attr-defined]
@@ -172,7 +172,8 @@ def _run_items(
     except NoBlock as reason:
         remark(f"a for is unrolled: {reason}")
         _unrolled.setdefault(body.__code__, str(reason))  # type: ignore[attr-defined]
-        return _unroll(items.plain(begin), body, state, names, stops)
+    # behind the handler: its traceback holds views that were made in the body
+    return _unroll(items.plain(begin), body, state, names, stops)
 
 
 def _stopped(state: tuple[Any, ...], stops: Sequence[int]) -> Any:

@@ -203,9 +203,9 @@ class Rolled:
         for slot in slots:
             slot.left = None
 
-    def finish(self, results: Sequence[Value], place: CodeType) -> tuple[Any, ...]:
+    def finish(self, results: Sequence[Value], block_code: CodeType) -> tuple[Any, ...]:
         """What the variables are behind the loop; cells and arrays are written."""
-        declare([(r, one.keys, one.outer) for r, one in zip(results, self.origins, strict=False)], place, "a loop")
+        declare([(r, one.keys, one.outer) for r, one in zip(results, self.origins, strict=False)], block_code, "a loop")
         rest = iter(results)
         values = tuple(one.outside(rest) for one in self.variables)
         cells = [(cell, one.outside(rest)) for cell, one in self.cells.values()]
@@ -273,7 +273,7 @@ def roll_while(
     names: Sequence[str],
     *,
     sure: bool,
-    place: CodeType,
+    block_code: CodeType,
 ) -> tuple[Any, ...]:
     """A `While`; `sure` when at least one iteration runs."""
     rolled = Rolled(state, names)
@@ -286,12 +286,12 @@ def roll_while(
     firsts = [v for one in rolled.carried for v in one.firsts()]
     own = len(firsts)
     loop = While(_captured_first(condition, own), _captured_first(step, own), len(read), len(captured))
-    return _finished(rolled, loop(*read, *captured, *firsts), place, sure=sure)
+    return _finished(rolled, loop(*read, *captured, *firsts), block_code, sure=sure)
 
 
-def _finished(rolled: Rolled, results: Sequence[Value], place: CodeType, *, sure: bool) -> tuple[Any, ...]:
+def _finished(rolled: Rolled, results: Sequence[Value], block_code: CodeType, *, sure: bool) -> tuple[Any, ...]:
     """The variables; where an iteration surely runs, what every iteration assigns is assigned."""
-    values = zip(rolled.variables, rolled.finish(results, place), strict=True)
+    values = zip(rolled.variables, rolled.finish(results, block_code), strict=True)
     return tuple(v.value if sure and isinstance(v, Maybe) and one.is_set else v for one, v in values)
 
 
@@ -341,7 +341,7 @@ def _roll_breaking(
     items: Items, arrays: list[Value], body: Block, state: tuple[Any, ...], names: Sequence[str], stops: Sequence[int]
 ) -> tuple[Any, ...]:
     """The items by number, until a flag is set."""
-    length, place = np.shape(arrays[0])[0], body.__code__  # type: ignore[attr-defined]
+    length, block_code = np.shape(arrays[0])[0], body.__code__  # type: ignore[attr-defined]
     held = [a if isinstance(a, Tracer) else np.asarray(a) for a in arrays]
 
     def step(number: Any, *given: Any) -> tuple[Any, ...]:
@@ -356,7 +356,9 @@ def _roll_breaking(
             going = np.logical_and(going, np.logical_not(as_truth(flag) if isinstance(flag, Tracer) else bool(flag)))
         return going
 
-    return roll_while(test, step, (np.int64(0), *state), ("a counter", *names), sure=length > 0, place=place)[1:]
+    return roll_while(test, step, (np.int64(0), *state), ("a counter", *names), sure=length > 0, block_code=block_code)[
+        1:
+    ]
 
 
 def _row(array: Value, number: Any) -> Value:
@@ -370,7 +372,7 @@ def _constant_like(number: Any, array: Value) -> Value:
 def _roll_range(
     items: TracedRange, body: Block, state: tuple[Any, ...], names: Sequence[str], stops: Sequence[int]
 ) -> tuple[Any, ...]:
-    step, place = items.step, body.__code__  # type: ignore[attr-defined]
+    step, block_code = items.step, body.__code__  # type: ignore[attr-defined]
     if isinstance(step, Tracer):
         raise NoBlock("the step of a range is traced")
 
@@ -386,7 +388,7 @@ def _roll_range(
             going = np.logical_and(going, np.logical_not(as_truth(flag) if isinstance(flag, Tracer) else bool(flag)))
         return going
 
-    return roll_while(test, one, (items.start, *state), ("a counter", *names), sure=False, place=place)[1:]
+    return roll_while(test, one, (items.start, *state), ("a counter", *names), sure=False, block_code=block_code)[1:]
 
 
 __all__ = ["Raise", "Rolled", "roll_counted", "roll_while"]

@@ -30,24 +30,24 @@ _kept: dict[CodeType, Exception] = {}  # blocks that stay Python's own, and the 
 _plain: dict[int, tuple[Owners, Owners, Callable[[], BaseException]]] = {}  # plain arrays that a result may be
 
 
-def stays_python(place: CodeType) -> bool:
+def stays_python(block_code: CodeType) -> bool:
     """Whether a branch or a loop was found to give an array a second name, that is written to."""
-    return place in _kept
+    return block_code in _kept
 
 
-def keep_python(place: CodeType, error: Exception) -> None:
+def keep_python(block_code: CodeType, error: Exception) -> None:
     """From now on a branch or a loop is no part of programs."""
-    _kept[place] = error
+    _kept[block_code] = error
 
 
-def answer(predicate: Any, place: CodeType) -> bool:
+def answer(predicate: Any, block_code: CodeType) -> bool:
     """The truth of a predicate where Python decides; where it is not known, the error says why it must be."""
     try:
         return bool(predicate)
     except ControlFlowError:
-        if place not in _kept:
+        if block_code not in _kept:
             raise
-        raise _kept[place] from None
+        raise _kept[block_code] from None
 
 
 def is_array(value: Any) -> bool:
@@ -55,7 +55,7 @@ def is_array(value: Any) -> bool:
     return isinstance(value, Tracer | np.ndarray) and bool(np.ndim(value))
 
 
-def declare(results: Sequence[tuple[Value, set[Hashable], Sequence[Value]]], place: CodeType, title: str) -> None:
+def declare(results: Sequence[tuple[Value, set[Hashable], Sequence[Value]]], block_code: CodeType, title: str) -> None:
     """Note which results of a branch or loop may be one array, or one of outer arrays.
 
     Each result comes with keys, where two results with a common one may be the same, and with outer arrays.
@@ -66,7 +66,7 @@ def declare(results: Sequence[tuple[Value, set[Hashable], Sequence[Value]]], pla
             f"An array is written to, at {describe(here())}, that has two names since {title}: which array that is, is "
             "not known while the program is being traced. Take a copy there: z = z.copy()."
         )
-        return StartOver(("block", place), error)
+        return StartOver(("block", block_code), error)
 
     for number, (result, keys, outer) in enumerate(results):
         if not isinstance(result, Tracer) or not result.shape:
@@ -123,7 +123,7 @@ class Origins:
 def _caller(count: int) -> Callable[..., Any]:
     """f(function, values) that calls function(*values) and holds none of the values meanwhile."""
     taken = ", ".join(["values.pop()"] * count)
-    return eval(f"lambda function, values: function({taken})")  # noqa: S307 (a text of ours)
+    return eval(f"lambda function, values: function({taken})")  # a text of ours
 
 
 def handed_over(function: Callable[..., Any], values: list[Any], *first: Any) -> Any:
