@@ -11,8 +11,8 @@ from numpy.testing import assert_allclose
 from scipy.special import expit
 
 import adjoint as ad
-from adjoint.base.config import config
 from adjoint import tree
+from adjoint.base.config import config
 from adjoint.base.errors import AdjointError
 from adjoint.scipy.special import log_softmax, softmax
 from adjoint.testing import complex_step, complex_step_gradient, count_calls, difference_gradient, dot_test
