@@ -21,7 +21,7 @@ from adjoint.conversion.questions import as_truth, becomes_branch
 from adjoint.conversion.regions import Region, Traced, keep_write, trace_region
 from adjoint.conversion.remarks import first_sentence, remark
 from adjoint.conversion.sharing import answer, declare, is_array, stays_python
-from adjoint.conversion.values import NOT_DEFINED, NUMBERS, UNDEFINED, Maybe, Skeleton, put_together, same, take_apart
+from adjoint.conversion.values import NOT_DEFINED, NUMBERS, UNDEFINED, Skeleton, put_together, same, take_apart
 from adjoint.numpy.inplace import roots, settle
 from adjoint.ops.control.cond import Cond
 from adjoint.ops.effects import Raise, has_effects
@@ -380,34 +380,4 @@ def compare(left: Any, signs: Sequence[str], *others: Callable[[], Any]) -> Any:
     return all_of(*[lambda number=number: part(number) for number in range(len(signs))])
 
 
-def read_variable(value: Any, name: str) -> Any:
-    """A variable that may not be assigned yet."""
-    if value is UNDEFINED:
-        raise UnboundLocalError(f"cannot access local variable {name!r} where it is not associated with a value")
-    if isinstance(value, Maybe):
-        problem = UnboundLocalError(f"cannot access local variable {name!r} where it is not associated with a value")
-        if isinstance(value.defined, Tracer):
-            choose_block(value.defined, lambda: (), lambda: _raise(problem), (), ())
-        elif not value.defined:
-            raise problem
-        return value.value
-    return value
-
-
-def _raise(problem: Exception) -> tuple[Any, ...]:
-    raise problem
-
-
-def returned_value(value: Any) -> Any:
-    """What a function returns whose return statements stand in blocks; None where none was reached."""
-    if isinstance(value, Maybe):  # no program gives a number or None: the function is specialized on which it is
-        return value.value if value.defined else None
-    return None if value is UNDEFINED else value
-
-
-def surely(value: Any) -> Any:
-    """A variable that is known to be assigned by now."""
-    return value.value if isinstance(value, Maybe) else value
-
-
-__all__ = ["NOT_DEFINED", "all_of", "any_of", "choose", "choose_block", "compare", "negate", "read_variable", "surely"]
+__all__ = ["NOT_DEFINED", "all_of", "any_of", "choose", "choose_block", "compare", "negate"]

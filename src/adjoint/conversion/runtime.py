@@ -12,9 +12,6 @@ from adjoint.conversion.branches import (
     choose_block,
     compare,
     negate,
-    read_variable,
-    returned_value,
-    surely,
     trying,
 )
 from adjoint.conversion.calls import call
@@ -38,6 +35,7 @@ from adjoint.conversion.stores import (
     set_item,
 )
 from adjoint.conversion.texts import formatted, percent, text
+from adjoint.conversion.unsure import read_variable, returned_value, surely
 from adjoint.conversion.values import UNDEFINED
 
 HELPERS.update(
