@@ -34,6 +34,7 @@ def test_the_check_sees_a_wrong_derivative() -> None:
     assert wrong.reference_error(wrong.problem(wrong.tiny)) > 1e-6
 
 
+@pytest.mark.filterwarnings("ignore:jit of .* changes inside")
 @pytest.mark.parametrize("workload, contender", BY_NAME)
 def test_adjoint_agrees_compiled(workload: Workload, contender: str) -> None:
     assert error_of(workload, contender) < 1e-13

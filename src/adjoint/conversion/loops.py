@@ -25,13 +25,16 @@ from adjoint.conversion.remarks import remark
 from adjoint.conversion.rolling import roll_counted, roll_while
 from adjoint.conversion.sharing import answer, stays_python
 from adjoint.program.journal import noting_arrays, pass_on_array
+from adjoint.program.program import Program
 from adjoint.program.record import Record
+from adjoint.program.subprograms import all_equations
 from adjoint.program.trace import Tracer, live_trace
 from adjoint.transform.batch_branches import TooManyPaths
 
 Block = Callable[..., tuple[Any, ...]]
 MOST_GUARDED = 100  # iterations of a loop that is specialized on their number
-SHORT = 8  # iterations that are written out
+SHORT = 8  # iterations that are always written out
+MOST_UNROLLED = 160  # equations of all iterations up to which they are written out: simplification sees them all
 _TWO_NAMES = "an array has two names behind it, and is written to"
 _unrolled: dict[CodeType, str] = {}  # bodies that could not be kept, and why
 
@@ -89,6 +92,11 @@ def is_kept(body: Block) -> bool:
     return body.__code__ not in _unrolled  # type: ignore[attr-defined]
 
 
+def count_equations(program: Program) -> int:
+    """The equations of a program, and of those inside it."""
+    return sum(1 for _ in all_equations(program))
+
+
 class Mark:
     """Where a record stands before an iteration that may have to be undone."""
 
@@ -106,6 +114,14 @@ class Mark:
         """One iteration, noted."""
         with logging(self.log), noting_arrays(self.arrays):
             return body(*state)
+
+    @property
+    def size(self) -> int:
+        """How many equations the iteration has written, those inside of loops and branches too."""
+        return sum(
+            1 + sum(count_equations(p) for p in eq.op.programs().values())
+            for eq in self.record.equations[self.equations :]
+        )
 
     @property
     def traced(self) -> bool:
@@ -145,8 +161,8 @@ def _run_items(
 ) -> tuple[Any, ...]:
     """Plain iterations as long as nothing traced is touched; then the rest at once."""
     begin = 0
-    if items.is_plain:
-        limit = items.length or 0
+    if items.length is not None:
+        limit = items.length
         while begin < limit:
             if (stopped := _stopped(state, stops)) is not False:
                 if isinstance(stopped, Tracer):
@@ -154,12 +170,15 @@ def _run_items(
                 return state
             before, mark = state, Mark()
             item = items.at(begin)
+            has_names = False
             try:
                 state = mark.run(lambda *s: body(item, *s), state)  # noqa: B023 (it runs at once)
             except StartOver as again:  # the names of arrays before the loop are alive here, and no part of the body
                 if again.key[0] != "block" or limit - begin <= SHORT:
                     raise
-            if mark.traced and limit - begin > SHORT:
+                has_names = True
+            is_long = has_names or (limit - begin) * mark.size > MOST_UNROLLED
+            if mark.traced and limit - begin > SHORT and is_long:
                 mark.undo()
                 state = before
                 break
