@@ -9,8 +9,6 @@ import pytest
 from tests.opinfo.samples import compiled_fault, load
 
 OPERATORS, SAMPLES = load()
-# a table that stays as it is: that its changes are not seen is said, and does no harm here
-pytestmark = pytest.mark.filterwarnings("ignore:jit of .* changes inside")
 
 
 def check(name, numbers):
@@ -38,11 +36,10 @@ def test_a_difference_is_seen():
     """The comparison itself: an operator that depends on how it is run is found out."""
     sample = next(s for s in SAMPLES["sinc"] if s.dtype == "float64")
     assert compiled_fault(sample, OPERATORS["sinc"]) is None
-    calls = []
+    traced = iter(range(1, 100))
 
     def changing(x):
-        calls.append(x)
-        return np.sin(x) * (1 + 1e-8 * len(calls))
+        return np.sin(x) * (1 + 1e-8 * next(traced))
 
     problem = compiled_fault(sample, changing)
     assert problem is not None

@@ -19,6 +19,7 @@ from adjoint.conversion.questions import in_program
 from adjoint.conversion.scipy_objects import adapt_method, adapter_of, call_adapted
 from adjoint.conversion.stores import prepare_array
 from adjoint.numpy.dispatch import is_traced
+from adjoint.numpy.namespace import TAKES_LISTS
 from adjoint.ops.operators import FUNCTIONS
 from adjoint.program.trace import Tracer, live_trace
 from adjoint.tree import leaves
@@ -39,11 +40,19 @@ def _making(name: str) -> Callable[..., Any]:
     @functools.wraps(func)
     def make(*args: Any, **kwargs: Any) -> Any:
         if any(map(is_traced, args)) or (kwargs and any(map(is_traced, kwargs.values()))):
-            return traced(*args, **kwargs)
+            return (func if _is_seen(func, args) else traced)(*args, **kwargs)
         made = func(*args, **kwargs)
         return made_here(made) if type(made) is np.ndarray and made.base is None and not _is_among(made, args) else made
 
     return make
+
+
+def _is_seen(func: Any, args: tuple[Any, ...]) -> bool:
+    """Whether NumPy itself finds the traced values in a list of arrays, and hands them over."""
+    listed = args[0] if args and isinstance(args[0], list | tuple) else ()
+    return func in TAKES_LISTS and any(
+        isinstance(part, Tracer) or hasattr(part, "__array_function__") for part in listed
+    )
 
 
 def _is_among(made: Any, args: tuple[Any, ...]) -> bool:
@@ -107,7 +116,7 @@ def _find_method(method: Any) -> Any:
 
 METHODS["object"], METHODS["method"] = _find_object, _find_method
 METHODS["ufunc.at"] = _ufunc_at
-METHODS["array.write"] = lambda owner: prepare_array(owner, "a method of a plain array")
+METHODS["array.write"] = lambda owner, *values: prepare_array(owner, "a method of a plain array", *values)
 
 
 def _find_in_numpy(func: Any) -> Any:

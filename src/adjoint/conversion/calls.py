@@ -140,7 +140,7 @@ def _array_method(function: Any) -> Any:
     def method(*args: Any, **kwargs: Any) -> Any:
         if any(isinstance(a, Tracer) for a in (*args, *kwargs.values())):
             if name in ("fill", "put", "sort", "partition", "itemset"):
-                METHODS["array.write"](owner)
+                METHODS["array.write"](owner, *args, *kwargs.values())
             trace = live_trace()
             assert trace is not None
             return getattr(trace.constant(owner), name)(*args, **kwargs)
@@ -188,7 +188,7 @@ def _call_object(function: Any, kind: Any) -> Any:
         return MethodType(convert_function(method), function)
     if kind is _CACHED and live_trace() is not None:
         return functools.partial(_call_cached, function)
-    if kind.__module__.startswith("scipy"):
+    if kind.__module__.startswith("scipy") or (getattr(function, "__module__", None) or "").startswith("scipy"):
         for finder in (*FINDERS, METHODS["object"]):
             found = finder(function)
             if found is not None:
