@@ -76,24 +76,24 @@ def problems() -> list[Problem]:
     def wave_by_hand(x: Any) -> Any:
         return (np.cos(x) - 2 * x * np.sin(x)) * np.exp(-(x**2))
 
-    def logistic(w: Any) -> Any:
+    def logistic(w: Any, features: Any, signs: Any) -> Any:
         return np.sum(np.logaddexp(0.0, -signs * (features @ w)))
 
-    def logistic_by_hand(w: Any) -> Any:
+    def logistic_by_hand(w: Any, features: Any, signs: Any) -> Any:
         return features.T @ (-signs / (1.0 + np.exp(signs * (features @ w))))
 
-    def network(layer: Any) -> Any:
+    def network(layer: Any, images: Any, last: Any, goal: Any) -> Any:
         return np.sum((np.tanh(images @ layer) @ last - goal) ** 2)
 
-    def network_by_hand(layer: Any) -> Any:
+    def network_by_hand(layer: Any, images: Any, last: Any, goal: Any) -> Any:
         hidden = np.tanh(images @ layer)
         return images.T @ (2 * (hidden @ last - goal) @ last.T * (1 - hidden**2))
 
     return [
         Problem("a curve, one number", curve, curve_by_hand, (np.float64(0.7),)),
         Problem("sum of 100,000 waves", wave, wave_by_hand, (x,)),
-        Problem("regression, 2,000 × 100", logistic, logistic_by_hand, (w,)),
-        Problem("two layers, 256 × 64", network, network_by_hand, (layer,)),
+        Problem("regression, 2,000 × 100", logistic, logistic_by_hand, (w, features, signs)),
+        Problem("two layers, 256 × 64", network, network_by_hand, (layer, images, last, goal)),
     ]
 
 
