@@ -52,7 +52,7 @@ def answer(predicate: Any, block_code: CodeType) -> bool:
 
 def is_array(value: Any) -> bool:
     """Whether a value has memory that may be shared; numbers have not."""
-    return isinstance(value, Tracer | np.ndarray) and bool(np.ndim(value))
+    return isinstance(value, Tracer | np.ndarray) and bool(value.ndim)
 
 
 def declare(results: Sequence[tuple[Value, set[Hashable], Sequence[Value]]], block_code: CodeType, title: str) -> None:
