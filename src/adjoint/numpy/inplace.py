@@ -90,16 +90,24 @@ class Owners:
 
 def roots(a: Value) -> list[Value]:
     """The arrays whose memory an array may have: what it is a view of, and what that may be."""
-    if not isinstance(a, Tracer):
-        while isinstance(getattr(a, "base", None), np.ndarray):
-            a = a.base
-        return [a]
-    while (base := getattr(a, "_base", None)) is not None and base[1].read is not None:
-        a = base[0]
-    if base is None:
-        return [a]
-    owners = base[0].alive() if isinstance(base[0], Owners) else [base[0]()]
-    return [a, *[root for owner in owners if owner is not None for root in roots(owner)]]
+    found: dict[int, Value] = {}
+    waiting = [a]
+    while waiting:
+        array = waiting.pop()
+        base = None
+        if isinstance(array, Tracer):
+            while (base := getattr(array, "_base", None)) is not None and base[1].read is not None:
+                array = base[0]
+        else:
+            while isinstance(getattr(array, "base", None), np.ndarray):
+                array = array.base
+        if id(array) in found:  # two arrays may each be the other
+            continue
+        found[id(array)] = array
+        if base is not None:
+            owners = base[0].alive() if isinstance(base[0], Owners) else [base[0]()]
+            waiting += [owner for owner in owners if owner is not None]
+    return list(found.values())
 
 
 def may_share(z: Tracer, others: Sequence[Value], reason: str, refusal: Callable[[], BaseException]) -> None:

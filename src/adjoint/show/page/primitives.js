@@ -130,9 +130,9 @@ const primitives = (() => {
     return out;
   }
 
-  function scatterSet({ place }, [x, v, ...indices]) {
+  function scatterSet({ index }, [x, v, ...indices]) {
     const out = make(x.shape, x.dtype, Float64Array.from(x.data));
-    const found = locate(x.shape, place, indices);
+    const found = locate(x.shape, index, indices);
     const part = broadcast(v, found.shape).data;
     found.places.forEach((at, i) => (out.data[at] = part[i]));
     return out;
