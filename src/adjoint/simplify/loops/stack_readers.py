@@ -56,7 +56,7 @@ class StackReaders:
             eq = self.program.equations[position] if position != OUTPUT else None
             if self._is_scan_of(position, stack):
                 stack_reads.append(ScanRead(position, 0, None))
-            elif eq is not None and eq.outputs[0] in self._sliced and isinstance(length, int):
+            elif eq is not None and eq.outputs and eq.outputs[0] in self._sliced and isinstance(length, int):
                 item, rows = eq.op.items[0], eq.outputs[0]  # type: ignore[attr-defined]
                 if isinstance(item, int):
                     stack_reads.append(RowRead(position, item % length))
