@@ -118,9 +118,14 @@ def type_(*args: Any, **kwargs: Any) -> Any:
 
 @instead_of(hasattr)
 def hasattr_(value: Any, name: str) -> bool:
-    """hasattr(x, name), as the value that a traced one stands for answers; private names are its own."""
-    is_private = name.startswith("_") and not name.startswith("__")
-    return hasattr(stand_in(value) if isinstance(value, Tracer) and not is_private else value, name)
+    """hasattr(x, name), as the value that a traced one stands for answers; what is about memory, it has not."""
+    if not isinstance(value, Tracer):
+        return hasattr(value, name)
+    own = hasattr(value, name)
+    if name.startswith("_") and not name.startswith("__"):
+        return own
+    asked = name.startswith("__") and not name.startswith("__array_")
+    return hasattr(stand_in(value), name) and (own or asked)
 
 
 @instead_of(callable)
