@@ -17,6 +17,7 @@ from adjoint.ops.control.call import Call
 from adjoint.ops.control.cond import Cond
 from adjoint.ops.control.counted_loop import CountedLoop
 from adjoint.ops.control.while_loop import While
+from adjoint.ops.signal.fourier import Fourier, FromHalfSpectrum, HalfSpectrum
 from adjoint.program.op import Op
 from adjoint.program.program import Equation, Program, Var, last_uses
 from adjoint.program.rule_table import RuleTable
@@ -135,7 +136,12 @@ def callbacks(compiled: Executable) -> int:
         if (eq.op.title, eq.location) in calls:
             types, results = [a.type for a in eq.inputs], [v.type for v in eq.outputs]
             most = max(most, sum(t.nbytes for t in results) + workspace(eq.op, types, results))
+        elif isinstance(eq.op, _LOOPS_OF_NUMPY):  # they take in machine code what they take in NumPy
+            most = max(most, workspace(eq.op, [a.type for a in eq.inputs], [v.type for v in eq.outputs]))
     return most
+
+
+_LOOPS_OF_NUMPY = (Fourier, HalfSpectrum, FromHalfSpectrum)
 
 
 def program_peak(program: Program) -> int:
