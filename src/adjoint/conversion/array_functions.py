@@ -50,9 +50,8 @@ def _making(name: str) -> Callable[..., Any]:
 def _is_seen(func: Any, args: tuple[Any, ...]) -> bool:
     """Whether NumPy itself finds the traced values in a list of arrays, and hands them over."""
     listed = args[0] if args and isinstance(args[0], list | tuple) else ()
-    return func in TAKES_LISTS and any(
-        isinstance(part, Tracer) or hasattr(part, "__array_function__") for part in listed
-    )
+    handed = [p for p in listed if hasattr(p, "__array_function__") and not isinstance(p, np.ndarray)]
+    return func in TAKES_LISTS and bool(handed)
 
 
 def _is_among(made: Any, args: tuple[Any, ...]) -> bool:
