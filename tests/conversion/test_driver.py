@@ -288,3 +288,11 @@ def test_ranges_with_ends_that_differ_from_item_to_item() -> None:
     compiled = ad.jit(ad.value_and_grad(f))
     np.testing.assert_allclose(compiled(0.7), ad.value_and_grad(f)(0.7), rtol=1e-12)
     assert "unrolled" not in str(compiled.report())
+
+
+def test_functions_of_math_compute_in_double_precision() -> None:
+    x = np.array([0.3, 0.7], np.float32)
+    f = lambda x: math.hypot(x[0], x[1]) + math.sin(x[0])
+    for value, gradient in (ad.value_and_grad(f)(x), ad.jit(ad.value_and_grad(f))(x)):
+        assert value == f(x)
+        assert gradient.dtype == np.float32

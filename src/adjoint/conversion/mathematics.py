@@ -70,10 +70,16 @@ def _either(plain: Any, ours: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(plain)
     def function(*args: Any, **kwargs: Any) -> Any:
         if any(isinstance(a, Tracer) for a in args):
-            return ours(*args, **kwargs)
+            return ours(*map(_as_float, args), **kwargs)
         return plain(*args, **kwargs)
 
     return instead_of(plain)(function)
+
+
+def _as_float(x: Any) -> Any:
+    """A traced number of single precision as a float of Python's, which these functions compute with."""
+    is_short = isinstance(x, Tracer) and x.dtype.kind == "f" and x.dtype != np.float64
+    return x.astype(np.float64) if is_short else x
 
 
 for _name in _SAME:
