@@ -85,7 +85,8 @@ LAZY = {
 }
 
 # Packages whose files wait until they are asked for.
-DOORS = {"__init__.py", "jit/__init__.py", "command/main.py", "coverage/__init__.py", "scipy/__init__.py"}
+DOORS = {"__init__.py", "jit/__init__.py", "command/main.py", "coverage/__init__.py", "nn/__init__.py"}
+DOORS |= {"scipy/__init__.py"}
 DOORS |= {"compile/families.py"}  # the rules of primitives that a program has
 DOORS |= {"scipy/sparse/linalg/__init__.py"}  # its iterative solvers are those of linear
 DOORS |= {"scipy/optimize.py"}  # its solvers have the derivatives of implicit, and stand in optimize

@@ -217,6 +217,10 @@ def test_the_derivative_of_a_root() -> None:
     assert ad.grad(cube_root)(8.0) == pytest.approx(1 / 12, rel=1e-12)
 
 
+def test_a_layer() -> None:
+    np.testing.assert_array_equal(ad.vmap(ad.grad(ad.nn.relu))(np.array([-1.0, 0.0, 1.0])), [0.0, 0.0, 1.0])
+
+
 def test_every_public_name_is_tried_here() -> None:
     text = Path(__file__).read_text(encoding="utf-8")
     names = [name for name in ad.__all__ if not inspect.isclass(getattr(ad, name))]  # errors have tests of their own

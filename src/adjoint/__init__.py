@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         implicit,
         linear,
         memory,
+        nn,
         numpy,
         optimize,
         random,
@@ -146,6 +147,8 @@ __all__ = [  # noqa: RUF022  (by subject)
     # solutions
     "implicit",
     "optimize",
+    # networks
+    "nn",
     # second order
     "curvature",
     # sparse derivatives
@@ -177,7 +180,7 @@ __all__ = [  # noqa: RUF022  (by subject)
 
 # Everything is loaded when it is first used: the module that defines each name, and the modules that are names.
 _HOMES = {
-    "adjoint": "audit curvature debug extend implicit linear memory numpy optimize random scipy signal sparse "
+    "adjoint": "audit curvature debug extend implicit linear memory nn numpy optimize random scipy signal sparse "
     "testing tree",
     "adjoint.api.taylor": "jet",
     "adjoint.api.gradients": "grad jvp linear_transpose linearize stop_gradient value_and_grad vjp vmap",

@@ -15,6 +15,7 @@ OWN = (
     "adjoint.implicit.conditions",
     "adjoint.linear",
     "adjoint.memory",
+    "adjoint.nn",
     "adjoint.optimize",
     "adjoint.random",
     "adjoint.series",

@@ -94,6 +94,7 @@ EXCEPTIONS = [
     ("moves", r"^src/adjoint/(compile|simplify)/", "movement of data, and of indices"),
     ("turn", r"^src/adjoint/(ops/(special|linalg)|scipy/signal/waves|scipy/linalg/factors)", "of a circle: rotations"),
     ("slope", r"^src/adjoint/scipy/(interpolate|stats)/", "of a curve at its nodes, of a line of regression"),
+    ("slope", r"^src/adjoint/nn/activations\.py", "of the straight part of a rectifier, of a sigmoid: their parameter"),
     ("ways", r"in so many ways", "ordinary English"),
 ]  # fmt: skip
 
