@@ -226,6 +226,30 @@ def test_a_warm_start_goes_on_where_it_ended():
     np.testing.assert_array_equal(rest.value, whole.value)
 
 
+@pytest.mark.parametrize("method", ["bfgs", "lbfgs", "lbfgsb", "trust-exact", "cubic", "cg", "newton-cg", "gd"])
+def test_a_warm_start_for_another_problem_keeps_nothing_that_is_out_of_date(method):
+    first = optimize.minimize(penalized, np.zeros(2), 0.5, method=method)
+    then = optimize.minimize(penalized, first.value, 0.7, method=method, warm=first.state)
+    assert then.converged
+    np.testing.assert_allclose(then.value, exact(0.7), atol=1e-7)
+    assert then.fun == penalized(then.value, 0.7)
+
+
+def test_a_warm_start_of_another_method_or_size_is_refused():
+    state = optimize.minimize(penalized, np.zeros(2), 0.5, method="bfgs").state
+    with pytest.raises(ad.TreeError, match="earlier answer by LBFGS"):
+        optimize.minimize(penalized, np.zeros(2), 0.5, method="lbfgs", warm=state)
+    with pytest.raises(ad.TreeError, match="other unknowns"):
+        optimize.minimize(lambda x: np.sum(x**2), np.ones(3), warm=state)
+
+
+def test_a_function_that_draws_random_numbers_is_told():
+    rng = np.random.default_rng(0)
+    found = optimize.minimize(lambda x: np.sum((x - rng.normal(size=2)) ** 2), np.zeros(2))
+    assert not found.converged
+    assert "different values at the same point" in found.advice
+
+
 def test_methods_of_scipy_run_on_the_raveled_vector_and_have_derivatives():
     f = lambda w, lam: np.sum((w - np.array([1.0, 2.0])) ** 2) + lam * np.sum(w**4)
     for method in ("Nelder-Mead", "SLSQP", "powell"):

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from adjoint import tree
-from adjoint.base.errors import ControlFlowError, DtypeError, RuleError, ShapeError, TreeError
+from adjoint.base.errors import ControlFlowError, DtypeError, RuleError, ShapeError, TraceError, TreeError
 from adjoint.base.foreign import is_refusal
 from adjoint.base.source import user_facing
 from adjoint.implicit.vectors import real_size
@@ -126,12 +126,17 @@ class ImplicitFunction:
         is_plain = not any(isinstance(v, Tracer) for v in (*stripped, *own))
         program: Program | None = None
         captured: list[Value] = []
-        if not is_plain or run.closes_over_traced([*stripped, *own]):
+        early = self._record_early(given, run.start, own)
+        closes = early is not None and bool(early[1]) and not self.plain
+        if not is_plain or closes or run.closes_over_traced([*stripped, *own]):
             program, captured = (None, []) if self.plain else _record_solver(run, [*stripped, *own])
         if program is None:
             run.sample([*stripped, *own])
         unknowns = run.unknowns
-        residual, others = self._record_residual(given, unknowns, run.answer)
+        if early is not None and early[0].input_types[-len(unknowns.types) :] == unknowns.types:
+            residual, others = early
+        else:
+            residual, others = self._record_residual(given, unknowns, run.answer)
         n, m = len(given.values), len(own)
         extra = [Var(type_of(v)) for v in others]
         if program is None:
@@ -147,6 +152,19 @@ class ImplicitFunction:
         out = op(*given.values, *others, *map(primal, own), *map(primal, captured))
         assert len(program.inputs) == n + len(others) + m + len(captured)
         return run.unflatten(out)
+
+    def _record_early(self, given: Arguments, start: Any, own: list[Value]) -> tuple[Program, list[Value]] | None:
+        """F as a program before x is known, where x0 tells its structure.
+
+        What F closes over the solver reads too: it is then written down, and not run among values whose derivatives
+        would be followed through its steps for nothing.
+        """
+        if start is None:
+            return None
+        try:
+            return self._record_residual(given, Unknowns(start, tuple(_strong(type_of(v)) for v in own)), None)
+        except (ControlFlowError, TraceError):
+            return None
 
     def _arguments(self, args: Any, kwargs: Any) -> Arguments:
         if GeneratorArguments(self.title, (args, kwargs)):

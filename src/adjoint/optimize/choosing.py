@@ -17,7 +17,7 @@ from adjoint.optimize.second_order.newton import Newton
 from adjoint.optimize.second_order.newton_cg import NewtonCG
 from adjoint.optimize.second_order.trust_region import TrustRegion
 
-__all__ = ["METHODS", "SCIPY", "choose_method"]
+__all__ = ["METHODS", "SCIPY", "choose_method", "is_foreign"]
 
 METHODS: dict[str, Callable[[], Any]] = {
     "gradient descent": GradientDescent,
@@ -40,6 +40,11 @@ _SYNONYMS = {
 }
 SCIPY = ("nelder-mead", "powell", "tnc", "cobyla", "cobyqa", "slsqp", "trust-constr", "dogleg", "trust-krylov")
 MATRIX = 300  # unknowns up to which an n × n matrix is kept
+
+
+def is_foreign(method: Any) -> bool:
+    """Whether it is the name of a method of SciPy's, which takes plain arrays only."""
+    return isinstance(method, str) and method.lower().replace("_", "-") in SCIPY
 
 
 def choose_method(title: str, method: Any, problem: Problem) -> Any:

@@ -29,8 +29,10 @@ def run_scipy(name: str, problem: Problem, v: Value, limits: Limits) -> Ending:
     from scipy import optimize as theirs
 
     start = np.array(v, float) if not isinstance(v, TRACED) else float(v[0])  # a traced value refuses: see the caller
-    options: dict[str, Any] = {"maxiter": limits.iterations}
+    options: dict[str, Any] = {"maxfun" if name == "tnc" else "maxiter": limits.iterations}
     given: dict[str, Any] = {"tol": float(problem.tol)}
+    if name == "slsqp":  # its tolerance is one of values, which is the square of one of gradients
+        given["tol"] = max(float(problem.tol) ** 2, problem.eps)
     if name in _GRADIENT_FREE:
         given["fun"] = lambda u: float(problem.value(u))
     else:
@@ -45,7 +47,9 @@ def run_scipy(name: str, problem: Problem, v: Value, limits: Limits) -> Ending:
     value, gradient = problem.value_and_gradient(x)
     residual = problem.measure(x, gradient)
     code = CONVERGED if residual <= problem.tol or (name in _GRADIENT_FREE and found.success) else NO_PROGRESS
-    code = MAX_ITERATIONS if code != CONVERGED and found.get("nit", 0) >= limits.iterations else code
+    if code != CONVERGED:
+        problem.note = f"SciPy says: {found.message}"
+    code = MAX_ITERATIONS if code != CONVERGED and found.get("nit", found.nfev) >= limits.iterations else code
     code = code if np.isfinite(value) and np.isfinite(residual) else NOT_FINITE
     state = _State(value, gradient, as_code(code))
     return Ending(x, value, gradient, as_code(code), np.int64(found.get("nit", 0)), residual, None, state)

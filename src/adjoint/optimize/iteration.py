@@ -17,8 +17,9 @@ import numpy as np
 
 from adjoint import tree
 from adjoint.api.control_flow import fori_loop
+from adjoint.base.errors import TreeError
 from adjoint.debug import callback as call_back
-from adjoint.linear.solvers.iteration import TRACED, both, either, make_filled, norm, with_entry
+from adjoint.linear.solvers.iteration import TRACED, both, either, keep_types, make_filled, norm, with_entry
 from adjoint.linear.solvers.monitor import Monitor
 from adjoint.optimize.problem import Problem
 from adjoint.optimize.statuses import (
@@ -59,7 +60,7 @@ class Method(Protocol):
         ...
 
     def done(self, problem: Problem, x: Value, state: Any) -> Value:
-        """RUNNING, or how it judge."""
+        """RUNNING, or how it ended."""
         ...
 
 
@@ -91,7 +92,7 @@ class Limits(NamedTuple):
 
 
 class Ending(NamedTuple):
-    """How an iteration judge, on vectors."""
+    """How an iteration ended, on vectors."""
 
     x: Value
     value: Value
@@ -125,10 +126,29 @@ def as_code(code: Any) -> Any:
 def repeat(count: int, body: Callable[[Any, Any], Any], state: Any, reads: Any = ()) -> Any:
     """state = body(i, state) for i in range(count): a loop of the program where all that it reads is traced."""
     if all(any(isinstance(leaf, TRACED) for leaf in tree.leaves(part)) for part in (state, *reads)):
-        return fori_loop(0, count, body, state)
+        return fori_loop(0, count, lambda i, now: keep_types(body(i, now), now), state)
     for i in range(count):
         state = body(i, state)
     return state
+
+
+# what a state says of the point and of the problem as it is now; all else is what a method has learned
+CURRENT = {"value", "gradient", "values", "vectors", "residuals", "jacobian", "scaled", "measure", "direction",
+           "factors", "code"}  # fmt: skip
+
+
+def _resume(problem: Any, method: Any, state: Any, warm: Any) -> Any:
+    """The state at a point, with what the method has learned in an earlier run: the problem may be another one now."""
+    kinds = [tree.structure(part) for part in (state, warm)]
+    if type(warm).__name__ != type(state).__name__ or kinds[0] != kinds[1]:
+        raise TreeError(f"{problem.title}: warm is of another method or of other unknowns; it is the state of an "
+                        f"earlier answer by {type(method).__name__}.")  # fmt: skip
+    for new, old in zip(tree.leaves(state), tree.leaves(warm), strict=True):
+        if np.shape(new) != np.shape(old):
+            raise TreeError(f"{problem.title}: warm holds an array of shape {np.shape(old)}, where one of shape "
+                            f"{np.shape(new)} is needed: it is of a problem with other unknowns.")  # fmt: skip
+    current = CURRENT | ({"fresh"} if hasattr(state, "direction") else set())
+    return state._replace(**{name: getattr(warm, name) for name in state._fields if name not in current})
 
 
 class _Best(NamedTuple):
@@ -139,7 +159,8 @@ class _Best(NamedTuple):
 
 def run(method: Any, problem: Any, x: Value, limits: Limits, warm: Any = None) -> Ending:
     """Repeat the step of a method until it is done."""
-    state = method.init(problem, x) if warm is None else warm
+    state = method.init(problem, x)
+    state = state if warm is None else _resume(problem, method, state, warm)
     code = method.done(problem, x, state)
     residual = measure(problem, x, state)
     best = None if method.descends else _Best(x, state.value, state.gradient)

@@ -14,11 +14,13 @@ from adjoint.implicit.function import ImplicitFunction
 from adjoint.implicit.roots import equation_for
 from adjoint.linear.solvers.iteration import TRACED
 from adjoint.linear.solvers.monitor import Monitor
-from adjoint.optimize.choosing import choose_method
+from adjoint.optimize.captured import close_over
+from adjoint.optimize.choosing import choose_method, is_foreign
 from adjoint.optimize.derivatives import attach_envelope
 from adjoint.optimize.foreign import run_scipy
 from adjoint.optimize.iteration import Ending, Iterate, Limits, run
 from adjoint.optimize.optimum import Optimum
+from adjoint.optimize.oracles import prepare_call
 from adjoint.optimize.problem import Problem
 from adjoint.optimize.setting import Setting
 from adjoint.optimize.wrong_gradients import explain_failure
@@ -94,6 +96,9 @@ def minimize(
     ```
     """
     title = "minimize"
+    original, given = f, args
+    if callable(f) and grad is None and not isinstance(differentiate, Unrolled):
+        f, args = close_over(prepare_call(f), x0, args)
     setting = Setting.of(title, f, x0, bounds, scale, frozen, grad, has_aux)
     limits = read_limits(title, max_iterations, max_evaluations, history, callback, stop, progress)
     tol = choose_tolerance(setting.unknowns.dtype) if tol is None else tol
@@ -102,8 +107,8 @@ def minimize(
     rejected = (reject,) if isinstance(reject, type) else tuple(reject)
     facts = {"method": "", "note": ""}
 
-    def solve(start: Any, fixed: Any, *theta: Any) -> Any:
-        problem = setting.problem(fixed, theta, tol, rejected)
+    def solve(start: Any, known: Any, *theta: Any) -> Any:
+        problem = setting.problem(known, theta, tol, rejected)
         chosen = choose_method(title, method, problem)
         facts["method"] = chosen if isinstance(chosen, str) else type(chosen).__name__
         v = problem.project(setting.unknowns.vector(start))
@@ -111,26 +116,26 @@ def minimize(
             if isinstance(chosen, str):
                 ending = run_scipy(chosen, problem, v, limits)
             else:
-                ending = _run(setting, chosen, problem, v, limits, warm, facts["method"], fixed)
+                ending = _run(setting, chosen, problem, v, limits, warm, facts["method"], known)
             counts = dict(problem.counts)
             facts["note"] = explain_failure(problem, ending)
-        return setting.reported(ending, counts)
+        return setting.reported(ending, counts, known)
 
     if isinstance(differentiate, Unrolled):
-        x, reports = solve(setting.x0, setting.fixed, *args)
+        x, reports = solve(setting.x0, setting.known, *args)
     else:
         equation = equation_for(title, ("symmetric",) if setting.box is None else (), "auto", differentiate, check)
-        function = ImplicitFunction(setting.conditions(), solve, setting.x0, equation, True, title)
-        x, reports = function(setting.fixed, *args)
+        function = ImplicitFunction(setting.conditions(), solve, setting.x0, equation, True, title, is_foreign(method))
+        x, reports = function(setting.known, *args)
         if setting.gradient is None:
             reports["fun"] = attach_envelope(setting.function, x, reports["fun"], (setting.fixed, *args))
     whole = setting.parts.merge(x, setting.fixed)
-    aux = f(whole, *args)[1] if has_aux else None
+    aux = original(whole, *given)[1] if has_aux else None
     return _optimum(setting, whole, reports, tol, aux, facts)
 
 
 def _run(
-    setting: Setting, method: Any, problem: Problem, v: Value, limits: Limits, warm: Any, name: str, fixed: Any
+    setting: Setting, method: Any, problem: Problem, v: Value, limits: Limits, warm: Any, name: str, known: Any
 ) -> Ending:
     problem.counts = {key: problem.counts[key] for key in method.needs}
     try:
@@ -138,9 +143,9 @@ def _run(
     except KeyboardInterrupt as error:
         ending = getattr(error, "ending", None)
         if ending is not None:
-            x, reports = setting.reported(ending, dict(problem.counts))
+            x, reports = setting.reported(ending, dict(problem.counts), known)
             facts = {"method": name, "note": ""}
-            found = _optimum(setting, setting.parts.merge(x, fixed), reports, problem.tol, None, facts)
+            found = _optimum(setting, setting.parts.merge(x, known[0]), reports, problem.tol, None, facts)
             error.optimum = found  # type: ignore[attr-defined]
         raise
 

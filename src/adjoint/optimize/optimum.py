@@ -1,4 +1,4 @@
-"""What a minimization answers: the minimizer, how it judge, and what to do when it judge badly."""
+"""What a minimization answers: the minimizer, how it ended, and what to do when it ended badly."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Optimum:
     value: Any  # x, in the structure of x0
     fun: Any  # the function at x
     grad: Any  # its gradient at x, in the structure of x0
-    code: Value  # how it judge, as a number; `status` in words
+    code: Value  # how it ended, as a number; `status` in words
     iterations: Value
     evaluations: dict[str, Value]  # how often each oracle was asked
     residual: Value  # how far the conditions are from being fulfilled, in the largest component
@@ -67,7 +67,7 @@ class Optimum:
 
     @property
     def status(self) -> Any:
-        """How it judge, in a word or two; an array of them after vmap."""
+        """How it ended, in a word or two; an array of them after vmap."""
         if isinstance(self.code, Tracer):
             return "not known while the program is traced"
         words = np.array(STATUSES)[np.asarray(self.code)]

@@ -14,7 +14,7 @@ import numpy as np
 from adjoint import tree
 from adjoint.api.control_flow import cond, while_loop
 from adjoint.conversion.driver import prepare
-from adjoint.linear.solvers.iteration import TRACED
+from adjoint.linear.solvers.iteration import TRACED, keep_types
 
 __all__ = ["ORACLES", "Counter", "prepare_call"]
 
@@ -56,7 +56,7 @@ class Counter:
             return self._inside(carry[1], lambda: goes_on(carry[0]))[0]
 
         def advance(carry: Any) -> Any:
-            return self._inside(carry[1], lambda: body(carry[0]))
+            return self._inside(carry[1], lambda: keep_types(body(carry[0]), carry[0]))
 
         state, self.counts = while_loop(condition, advance, (state, self.counts))
         return state

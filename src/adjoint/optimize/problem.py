@@ -99,6 +99,7 @@ class Problem(Counter):
         self.eps = float(np.finfo(unknowns.dtype).eps)
         self.lower, self.upper = lower, upper
         self.reject = reject
+        self.note = ""  # what is known about a failure
         self.last: Any = None  # the last state of a plain loop, for whoever interrupts it
         self._f, self._own_gradient = f, gradient
         self._both = value_and_grad(self._checked)
@@ -181,6 +182,8 @@ class Problem(Counter):
     def _given(self, x: Any) -> Value:
         assert self._own_gradient is not None
         found = self._own_gradient(x)
+        if found is None:
+            raise TreeError(f"{self.title}: grad(x) returned nothing; it returns the gradient, a tree like x.")
         leaves = tree.leaves_like(f"{self.title}: grad", self.unknowns.structure, found)
         for leaf, kind, path in zip(leaves, self.unknowns.types, self.unknowns.structure.paths(), strict=True):
             if np.shape(leaf) != kind.shape:

@@ -9,7 +9,7 @@ from typing import Any, final
 import numpy as np
 
 from adjoint import tree
-from adjoint.base.errors import TreeError
+from adjoint.base.errors import TraceError, TreeError
 from adjoint.implicit import conditions
 from adjoint.linear.solvers.iteration import TRACED
 from adjoint.optimize.bounds import read_bounds
@@ -64,38 +64,43 @@ class Setting:
         given = None if grad is None else parts.of_gradient(grad)
         return cls(title, parts.of_function(objective), given, start, fixed, parts, unknowns, box)
 
-    def problem(self, fixed: Any, theta: Sequence[Any], tol: Any, reject: Any = ()) -> Problem:
+    @property
+    def known(self) -> Any:
+        """The fixed leaves and the bounds: what the conditions and the solver depend on beside θ."""
+        return self.fixed, self.box
+
+    def problem(self, known: Any, theta: Sequence[Any], tol: Any, reject: Any = ()) -> Problem:
         """The problem at θ."""
-        gradient = self.gradient
+        gradient, (fixed, box) = self.gradient, known
         derivative = None if gradient is None else lambda x: gradient(x, fixed, *theta)
-        lower, upper = (None, None) if self.box is None else self.box
+        lower, upper = (None, None) if box is None else box
         return Problem(self.title, lambda x: self.function(x, fixed, *theta), self.unknowns, tol, lower=lower,
                        upper=upper, gradient=derivative, reject=reject)  # fmt: skip
 
     def conditions(self) -> Callable[..., Any]:
-        """F(x, fixed, *θ), zero at a minimum: ∇f, with bounds x - P(x - ∇f)."""
+        """F(x, known, *θ), zero at a minimum: ∇f, with bounds x - P(x - ∇f)."""
         if self.gradient is not None:
             gradient: Callable[..., Any] = self.gradient
         else:
             gradient = conditions.stationary(self.function)
         if self.box is None:
-            return gradient
-        lower, upper = self.box
+            return lambda x, known, *theta: gradient(x, known[0], *theta)
         unknowns = self.unknowns
 
-        def residual(x: Any, fixed: Any, *theta: Any) -> Any:
+        def residual(x: Any, known: Any, *theta: Any) -> Any:
+            fixed, (lower, upper) = known
             v, g = unknowns.vector(x), unknowns.cotangent(gradient(x, fixed, *theta))
             return v - np.minimum(np.maximum(v - g, lower), upper)
 
         return residual
 
-    def reported(self, ending: Ending, counts: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    def reported(self, ending: Ending, counts: dict[str, Any], known: Any) -> tuple[Any, dict[str, Any]]:
         """x and what is told beside it, as trees like x0."""
         unknowns = self.unknowns
         gradient = ending.gradient if unknowns.scale is None else ending.gradient / (unknowns.scale * unknowns.scale)
         active = None
         if self.box is not None:
-            lower, upper = self.box
+            lower, upper = known[1]
             at = (ending.x >= upper).astype(np.int64) - (ending.x <= lower).astype(np.int64)
             shapes = Unknowns(unknowns.structure, unknowns.types)
             active = tree.map(lambda leaf: np.real(leaf).astype(np.int64), shapes.tree(at))
@@ -116,6 +121,8 @@ def _scale(title: str, scale: Any, unknowns: Unknowns) -> Value:
     """Typical sizes as a vector, from a number or a tree like x."""
     leaves = [scale] * len(unknowns.types) if np.ndim(scale) == 0 and not isinstance(scale, dict | list | tuple) else (
         tree.leaves_like(f"{title}: scale", unknowns.structure, scale))  # fmt: skip
+    if any(isinstance(leaf, TRACED) for leaf in leaves):
+        raise TraceError(f"{title}: scale is traced; typical sizes are plain numbers, which have no derivative.")
     each = [np.broadcast_to(np.asarray(leaf, float), t.shape) for leaf, t in zip(leaves, unknowns.types, strict=True)]
     vector = np.concatenate([np.tile(s.ravel(), 2 if t.dtype.kind == "c" else 1)
                              for s, t in zip(each, unknowns.types, strict=True)])  # fmt: skip

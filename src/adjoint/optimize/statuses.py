@@ -1,4 +1,4 @@
-"""How a solver of `optimize` judge: codes, their words, and what to do."""
+"""How a solver of `optimize` ended: codes, their words, and what to do."""
 
 from __future__ import annotations
 

@@ -17,8 +17,13 @@ APART = 1e-3  # relative difference that differences do not explain
 def explain_failure(problem: Problem, ending: Ending) -> str:
     """What differences tell about the gradient, in words; nothing where they agree with it, or nothing failed."""
     if isinstance(ending.code, TRACED) or isinstance(ending.x, TRACED) or int(ending.code) != LINE_SEARCH_FAILED:
-        return ""
+        return problem.note
     x, g = np.asarray(ending.x), np.asarray(ending.gradient)
+    if not np.array_equal(problem.value(x), problem.value(x), equal_nan=True):
+        return (
+            "The function gives different values at the same point: it draws random numbers, or keeps something from "
+            "one call to the next. Draw outside, and pass the numbers."
+        )
     with np.errstate(all="ignore"):
         worst, words = -1, ""
         for i in np.argsort(-np.abs(g))[:8]:

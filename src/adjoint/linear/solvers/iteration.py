@@ -28,6 +28,7 @@ __all__ = [
     "finish",
     "inner",
     "iterate",
+    "keep_types",
     "loop",
     "make_filled",
     "no",
@@ -109,10 +110,24 @@ def norm(v: Value) -> Value:
 def loop(condition: Callable[[Any], Any], body: Callable[[Any], Any], state: Any) -> Any:
     """while condition(state): state = body(state)."""
     if any(isinstance(leaf, Tracer) for leaf in tree.leaves(state)):
-        return while_loop(condition, body, state)
+        return while_loop(condition, lambda now: keep_types(body(now), now), state)
     while condition(state):
         state = body(state)
     return state
+
+
+def keep_types(new: Any, old: Any) -> Any:
+    """A state with the precision of the one before it: either(c, 1.0, 2.0) is a number of double precision."""
+    leaves, structure = tree.flatten(new)
+    before, expected = tree.flatten(old)
+    if structure != expected:
+        return new
+    return tree.unflatten(structure, [_cast(a, b) for a, b in zip(leaves, before, strict=True)])
+
+
+def _cast(new: Any, old: Any) -> Any:
+    differs = isinstance(new, TRACED) and hasattr(old, "dtype") and new.dtype != old.dtype
+    return new.astype(old.dtype) if differs and new.dtype.kind == old.dtype.kind == "f" else new
 
 
 def when(condition: Any, make: Callable[[], Value], instead: Value) -> Value:

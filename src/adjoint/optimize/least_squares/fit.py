@@ -63,6 +63,10 @@ class Fit:
             raise AttributeError(name)
         return getattr(self.optimum, name)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the user's function: a fit is data, and functions such as lambdas cannot be pickled."""
+        return {**self.__dict__, "objective": None}
+
     def raise_if_failed(self) -> Fit:
         """Itself if it converged, else an error with the advice.
 
@@ -171,8 +175,9 @@ class Fit:
         ```
         """
         if self.objective is None:
-            raise SolveError("least_squares: the influence of data is told of fits with plain values; inside of jit or "
-                             "vmap take ad.jacobian of the fit's value with respect to the data.")  # fmt: skip
+            raise SolveError("least_squares: the influence of data needs the function, which fits inside of jit and "
+                             "vmap, with frozen leaves and from pickles do not keep. Take ad.jacobian of the fit's "
+                             "value with respect to the data.")  # fmt: skip
         leaves, structure = tree.flatten(self.optimum.value)
         types = [type_of(np.asarray(leaf)) for leaf in leaves]
         v = to_vector([np.asarray(leaf) for leaf in leaves], types)

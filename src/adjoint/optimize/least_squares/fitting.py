@@ -15,6 +15,7 @@ from adjoint.implicit.approximate import Unrolled
 from adjoint.implicit.function import ImplicitFunction
 from adjoint.implicit.roots import equation_for
 from adjoint.linear.solvers.iteration import TRACED
+from adjoint.optimize.captured import close_over
 from adjoint.optimize.derivatives import attach_envelope
 from adjoint.optimize.iteration import Iterate, run
 from adjoint.optimize.least_squares.fit import Fit
@@ -75,6 +76,8 @@ def least_squares(
     """
     title = "least_squares"
     rho, residual = read_loss(title, loss), prepare_call(residual)
+    if jacobian is None and not isinstance(differentiate, Unrolled):
+        residual, args = close_over(residual, x0, args)
     own = None if isinstance(scale, str) else scale
     if isinstance(scale, str) and scale != "jacobian":
         raise ValueError(f"{title}: scale={scale!r}; it is 'jacobian', or typical sizes of the unknowns.")
@@ -87,11 +90,12 @@ def least_squares(
     dtype = setting.unknowns.dtype
     tol = (1e-10 if np.finfo(dtype).eps < 1e-10 else 1e-5) if tol is None else tol
     chosen = _choose(title, method, own is None)
-    lower, upper = (None, None) if setting.box is None else setting.box
     functions = setting.parts.of_function(residual)
     given: Any = None if jacobian is None else setting.parts.of_function(jacobian)
 
-    def solve(start: Any, fixed: Any, *theta: Any) -> Any:
+    def solve(start: Any, known: Any, *theta: Any) -> Any:
+        fixed, box = known
+        lower, upper = (None, None) if box is None else box
         derivative = None if given is None else lambda x: given(x, fixed, *theta)
         problem = Residuals(title, lambda x: functions(x, fixed, *theta), setting.unknowns, tol, lower, upper, rho,
                             loss_scale, derivative)  # fmt: skip
@@ -101,19 +105,19 @@ def least_squares(
                 ending = run_scipy(chosen, problem, v, limits, loss)
             else:
                 ending = run(chosen, problem, v, limits)
-        x, reports = setting.reported(ending, dict(problem.counts))
+        x, reports = setting.reported(ending, dict(problem.counts), known)
         size = 1.0 if setting.unknowns.scale is None else setting.unknowns.scale
         reports["residuals"] = ending.state.residuals
         reports["jacobian"] = ending.state.jacobian / size
         return x, reports
 
     if isinstance(differentiate, Unrolled):
-        x, reports = solve(setting.x0, setting.fixed, *args)
+        x, reports = solve(setting.x0, setting.known, *args)
     else:
         equation = equation_for(title, ("symmetric",) if setting.box is None else (), "auto", differentiate, check)
-        x, reports = ImplicitFunction(setting.conditions(), solve, setting.x0, equation, True, title)(
-            setting.fixed, *args
-        )
+        is_foreign = isinstance(chosen, str)
+        function = ImplicitFunction(setting.conditions(), solve, setting.x0, equation, True, title, is_foreign)
+        x, reports = function(setting.known, *args)
         reports["fun"] = attach_envelope(setting.function, x, reports["fun"], (setting.fixed, *args))
     whole = setting.parts.merge(x, setting.fixed)
     entries = reports["history"]

@@ -115,7 +115,8 @@ class Anderson:
         unit = np.where(sizes > 0, sizes, 1.0)
         A = state.G / unit[:, None]
         m = self.memory
-        normal = A @ A.T + np.diag(np.where(sizes > 0, self.ridge, 1.0).astype(problem.dtype))
+        ridge = max(self.ridge, 4.0 * m * problem.eps)  # rows may be parallel
+        normal = A @ A.T + np.diag(np.where(sizes > 0, ridge, 1.0).astype(problem.dtype))
         gamma = np.linalg.solve(normal, A @ g) / unit if m else np.zeros(0)
         mixed = x + self.damping * g - (state.X + self.damping * state.G).T @ gamma
         usable = np.all(np.isfinite(mixed))

@@ -15,6 +15,7 @@ from adjoint.implicit.approximate import Unrolled
 from adjoint.implicit.function import ImplicitFunction
 from adjoint.implicit.roots import equation_for
 from adjoint.linear.solvers.iteration import TRACED, either
+from adjoint.optimize.captured import close_over
 from adjoint.optimize.iteration import Iterate, as_code, run
 from adjoint.optimize.least_squares.marquardt import LevenbergMarquardt
 from adjoint.optimize.least_squares.problem import Residuals
@@ -130,6 +131,10 @@ def _solve(
     title: str, residual: Any, condition: Any, x0: Any, args: Any, method: Any, known: Any, bounds: Any, tol: Any,
     scale: Any, frozen: Any, limits: Any, differentiate: Any, check: str,
 ) -> Optimum:  # fmt: skip
+    unrolled = isinstance(differentiate, Unrolled)
+    if not unrolled:
+        residual, closed = close_over(residual, x0, args)
+        condition, args = (condition, args) if len(closed) == len(args) else (residual, closed)
     setting = Setting.of(title, residual, x0, bounds, scale, frozen, None, False)
     size = setting.unknowns.size
     if method == "auto":
@@ -137,9 +142,10 @@ def _solve(
     chosen = _choose(title, method, known)
     eps = float(np.finfo(setting.unknowns.dtype).eps)
     tol = (1e-11 if eps < 1e-10 else 1e-5) if tol is None else tol
-    lower, upper = (None, None) if setting.box is None else setting.box
 
-    def solve(start: Any, fixed: Any, *theta: Any) -> Any:
+    def solve(start: Any, known: Any, *theta: Any) -> Any:
+        fixed, box = known
+        lower, upper = (None, None) if box is None else box
         problem = Residuals(title, lambda x: setting.function(x, fixed, *theta), setting.unknowns, tol, lower, upper,
                             is_square=True)  # fmt: skip
         v = problem.project(setting.unknowns.vector(start))
@@ -153,18 +159,20 @@ def _solve(
                 solved = measure <= np.maximum(tol, 1e3 * eps * np.maximum(1.0, np.max(np.abs(ending.x))))
                 code = either(solved, CONVERGED, either(ending.code == CONVERGED, SINGULAR, ending.code))
                 ending = ending._replace(code=as_code(code))
-        x, reports = setting.reported(ending._replace(residual=measure, gradient=0 * ending.x), dict(problem.counts))
+        ending = ending._replace(residual=measure, gradient=0 * ending.x)
+        x, reports = setting.reported(ending, dict(problem.counts), known)
         reports["fun"] = measure
         return x, reports
 
-    if isinstance(differentiate, Unrolled):
-        x, reports = solve(setting.x0, setting.fixed, *args)
+    if unrolled:
+        x, reports = solve(setting.x0, setting.known, *args)
     else:
         equation = equation_for(title, (), "auto", differentiate, check)
         whole = setting.parts.of_function(condition)
         if setting.parts.free is not None:
             whole = setting.function
-        x, reports = ImplicitFunction(whole, solve, setting.x0, equation, True, title)(setting.fixed, *args)
+        equations = lambda x, known, *theta: whole(x, known[0], *theta)
+        x, reports = ImplicitFunction(equations, solve, setting.x0, equation, True, title)(setting.known, *args)
     count, entries = reports["iterations"], reports["history"]
     if entries is not None and not isinstance(count, TRACED) and np.ndim(count) == 0:
         entries = {name: each[: int(count) + 1] for name, each in entries.items()}

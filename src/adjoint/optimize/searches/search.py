@@ -32,7 +32,7 @@ class Line(NamedTuple):
 
 
 class Found(NamedTuple):
-    """Where a search judge; without success it is at its start, or at the best point that it saw."""
+    """Where a search ended; without success it is at its start, or at the best point that it saw."""
 
     step: Value
     x: Value
