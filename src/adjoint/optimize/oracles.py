@@ -14,7 +14,7 @@ import numpy as np
 from adjoint import tree
 from adjoint.api.control_flow import cond, while_loop
 from adjoint.conversion.driver import prepare
-from adjoint.linear.solvers.iteration import TRACED, keep_types
+from adjoint.linear.solvers.iteration import TRACED, either, keep_types
 
 __all__ = ["ORACLES", "Counter", "prepare_call"]
 
@@ -68,6 +68,10 @@ class Counter:
         before = self.counts
         made, self.counts = cond(condition, lambda: self._inside(before, make), lambda: self._inside(before, instead))
         return made
+
+    def choose(self, condition: Any, yes: Any, no: Any) -> Any:
+        """One of two trees of the same form."""
+        return tree.map(lambda a, b: either(condition, a, b), yes, no)
 
     def _inside(self, counts: Any, run: Callable[[], Any]) -> tuple[Any, dict[str, Any]]:
         """What a part of a program gives, and the counts after it, from those before it."""

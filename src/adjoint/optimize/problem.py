@@ -12,7 +12,7 @@ from adjoint.api.gradients import grad, jvp, value_and_grad
 from adjoint.api.jacobians import jacfwd
 from adjoint.base.errors import DtypeError, RuleError, ShapeError, TreeError
 from adjoint.implicit.vectors import dtype_of, named_element, to_arrays, to_vector
-from adjoint.linear.solvers.iteration import TRACED, both, either
+from adjoint.linear.solvers.iteration import TRACED, both
 from adjoint.optimize.oracles import Counter
 from adjoint.program.types import ArrayType, Value, type_of
 
@@ -233,7 +233,3 @@ class Problem(Counter):
     def finite(self, value: Value, g: Value) -> Any:
         """Whether a value and a gradient are finite."""
         return both(np.isfinite(value), np.all(np.isfinite(g)))
-
-    def choose(self, condition: Any, yes: Any, no: Any) -> Any:
-        """One of two trees of the same form."""
-        return tree.map(lambda a, b: either(condition, a, b), yes, no)

@@ -169,10 +169,15 @@ class LevenbergMarquardt:
             scaled, J_new = problem.jacobian(moved, raw)
             return raw, scaled, J_new, self._scale(J_new, D)
 
-        raw, scaled, J, D = problem.when(good, here, lambda: (state.residuals, r, J, D))
-        x_new = either(good, moved, x)
-        new = self._look(problem, x_new, either(good, value, state.value), raw, scaled, J, D, new_radius, as_code(code))
-        return x_new, new
+        # below the rounding of the cost a step is believed where it makes the cosines much smaller
+        hidden = both(hidden, finite)
+        raw, scaled, J, D = problem.when(np.logical_or(good, hidden), here, lambda: (state.residuals, r, J, D))
+        new = self._look(problem, moved, value, raw, scaled, J, D, new_radius, as_code(RUNNING))
+        polished = both(hidden, new.measure < 0.5 * state.measure)
+        good = np.logical_or(polished, both(good, no(hidden)))
+        code = either(polished, RUNNING, code)
+        new = problem.choose(good, new, state)._replace(radius=new_radius, code=as_code(code))
+        return either(good, moved, x), new
 
     def _ending(self, problem: Residuals, lam: Value, factors: Factors, measure: Value) -> Any:
         """Nothing changes any more: convergence after a whole Gauss-Newton step that left no direction out.
