@@ -26,7 +26,7 @@ LAYERS = [
     {"transform", "simplify", "compile", "numpy", "scipy", "random", "signal"},
     {"conversion"},
     {"api", "debug", "extend", "jit"},
-    {"testing"},
+    {"testing", "deployment"},
     {"linear"},
     {"curvature", "sparse", "series", "memory", "audit", "data"},
     {"show"},

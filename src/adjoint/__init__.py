@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from adjoint.api.hessian_products import hvp
     from adjoint.api.jacobians import hessian, jacfwd, jacobian, jacrev
     from adjoint.api.taylor import jet
-    from adjoint.api.tracing import load, trace
+    from adjoint.api.tracing import trace
     from adjoint.audit import cost, kinks
     from adjoint.base.errors import (
         AdjointError,
@@ -72,6 +72,8 @@ if TYPE_CHECKING:
     from adjoint.base.progress import progress
     from adjoint.base.scopes import scope
     from adjoint.debug import check
+    from adjoint.deployment.exported import export
+    from adjoint.deployment.loading import load
     from adjoint.linear.functions.forward_gradient import forward_gradient
     from adjoint.memory import memory_report, reversible
     from adjoint.program.types import ArrayType
@@ -128,6 +130,7 @@ __all__ = [  # noqa: RUF022  (by subject)
     # programs
     "trace",
     "load",
+    "export",
     "ArrayType",
     # looking and checking
     "explain",
@@ -205,7 +208,9 @@ _HOMES = {
     "adjoint.show": "explain",
     "adjoint.show.profile.driver": "profile",
     "adjoint.testing": "check_grads",
-    "adjoint.api.tracing": "load trace",
+    "adjoint.api.tracing": "trace",
+    "adjoint.deployment.exported": "export",
+    "adjoint.deployment.loading": "load",
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names.split()}
 

@@ -32,7 +32,7 @@ from adjoint.transform.arguments import fresh, plain_value
 from adjoint.transform.generators import GeneratorArguments
 from adjoint.transform.record_function import bind_leaves, record_function
 
-__all__ = ["TracedProgram", "load", "trace"]
+__all__ = ["TracedProgram", "read_program", "trace"]
 
 
 class TracedProgram:
@@ -69,6 +69,11 @@ class TracedProgram:
     @user_facing
     @with_lines_of_users
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        values = self.fit_arguments(args, kwargs)
+        return self.build_result(args, kwargs, interpret(self.program, [*values, *self._captured]), values)
+
+    def fit_arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Value]:
+        """The inputs of the program for a call; refused when they have other types than those it was traced for."""
         leaves, structure = tree.flatten((args, kwargs))
         tree.check_same_structure(
             f"{self.name}: it was traced for other arguments",
@@ -89,12 +94,15 @@ class TracedProgram:
                     f"{self.name}: argument {path} is part of the program, which was traced for "
                     f"{fixed[number]!r}; got {leaf!r}. Trace it again."
                 )
-        results = interpret(self.program, [*values, *self._captured])
-        results, n = fresh(results, values), self.outputs.num_leaves
-        GeneratorArguments(self.name, (args, kwargs), structure).write_back(
-            results[n:]
-        )  # the random generators that were given move on
-        return tree.unflatten(self.outputs, results[:n])
+        return values
+
+    def build_result(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], results: Sequence[Value], values: Sequence[Value]
+    ) -> Any:
+        """The tree of results, from the outputs of the program; the random generators that were given move on."""
+        own, n = fresh(results, values), self.outputs.num_leaves
+        GeneratorArguments(self.name, (args, kwargs), self.inputs).write_back(own[n:])
+        return tree.unflatten(self.outputs, own[:n])
 
     @user_facing
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -102,24 +110,22 @@ class TracedProgram:
 
         Functions with custom rules and black boxes cannot be saved.
         """
+        write(path, self.program, self.describe)
+
+    def describe(self, writer: Writer) -> dict[str, Any]:
+        """What stands beside the program in a file."""
         if self._captured:
             raise ProgramError(
                 f"{self.name} closes over values of a running transformation, and cannot be saved inside it. "
                 "Pass them as arguments."
             )
-
-        def more(writer: Writer) -> dict[str, Any]:
-            fixed = [
-                [number, writer.constant(value, f"argument {number} of {self.name}")] for number, value in self.fixed
-            ]
-            return {
-                "name": self.name,
-                "inputs": writer.structure(self.inputs),
-                "outputs": writer.structure(self.outputs),
-                "fixed": fixed,
-            }
-
-        write(path, self.program, more)
+        fixed = [[number, writer.constant(value, f"argument {number} of {self.name}")] for number, value in self.fixed]
+        return {
+            "name": self.name,
+            "inputs": writer.structure(self.inputs),
+            "outputs": writer.structure(self.outputs),
+            "fixed": fixed,
+        }
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, TracedProgram) and self._key() == other._key()
@@ -283,24 +289,14 @@ def _same(a: Any, b: Any) -> bool:
     return a is b or (type(a) is type(b) and bool(np.all(a == b)))
 
 
-@user_facing
-def load(path: str | os.PathLike[str], classes: Sequence[type] = ()) -> TracedProgram:
-    """A program that was saved.
-
-    `classes` are the dataclasses, NamedTuples … of its arguments and results: none is imported by name.
-
-    ```python
-    import os, tempfile
-    path = os.path.join(tempfile.mkdtemp(), "double.program")
-    ad.trace(lambda x: 2 * x)(1.0).save(path)
-    ad.load(path)(3.0)  # → 6.0
-    ```
-    """
+def read_program(path: str | os.PathLike[str], classes: Sequence[type] = ()) -> tuple[TracedProgram, Any, Any]:
+    """(a program that was saved, what else stands in its text, reader)."""
     program, text, reader = read(path, _ufunc, classes)
     fixed = tuple((number, reader.value(value)) for number, value in text["fixed"])
-    return TracedProgram(
+    traced = TracedProgram(
         program, reader.structure(text["inputs"]), reader.structure(text["outputs"]), name=text["name"], fixed=fixed
     )
+    return traced, text, reader
 
 
 def _ufunc(name: str) -> Op | None:

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.base.numpy_warnings import with_lines_of_users
+from adjoint.base.source import describe
 from adjoint.compile import vectors
 from adjoint.compile.emit import BOUNDS, Emitter, Shared, Unsupported, lowers
 from adjoint.compile.ir import Function, Value
@@ -34,6 +35,9 @@ def write_callback(emitter: Emitter, eq: Equation) -> None:
     shared, f = emitter.shared, emitter.f
     if not eq.op.effect and not eq.op.opaque and all(0 in v.type.shape for v in eq.outputs):
         return  # nothing to compute
+    if shared.standalone:
+        there = f", at {describe(eq.location)}" if eq.location is not None else ""
+        raise Unsupported(f"{eq.op.title}{there} is run by Python")
     if any(type(n) is not int for v in (*eq.inputs, *eq.outputs) for n in v.type.shape):
         raise Unsupported(f"{eq.op.title}: its sizes are known only when the program runs")
     slot = len(shared.callbacks)
@@ -120,7 +124,7 @@ class Watch:
     def write(self, iterations: float) -> None:
         f, shared = self.emitter.f, self.emitter.shared
         work = shared.work - self._work
-        if (work / self.times + 10) * iterations < LONG:
+        if shared.standalone or (work / self.times + 10) * iterations < LONG:
             return
         own = (work - (shared.watched - self._watched)) / self.times + 10
         shared.watched = self._watched + work

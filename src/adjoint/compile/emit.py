@@ -39,13 +39,14 @@ class Lowering(NamedTuple):
 
     write: Write  # (emitter, op, equation)
     strided: bool = False  # reads operands at any stride
-    any_size: bool = False  # its code may be for sizes that are known at run time
+    # its code may be for sizes that are known at run time; "standalone": where nothing is compiled for known ones later
+    any_size: bool | str = False
 
 
 LOWERINGS: RuleTable[Lowering] = RuleTable("compiled code", of="evaluate")
 
 
-def lowers(*kinds: type[Op], strided: bool = False, any_size: bool = False) -> Callable[[Write], Write]:
+def lowers(*kinds: type[Op], strided: bool = False, any_size: bool | str = False) -> Callable[[Write], Write]:
     """Declare how an operation becomes instructions."""
 
     def declare(write: Write) -> Write:
@@ -80,6 +81,7 @@ class Shared:
         self.releases: list[Value] = []  # where pointers stand to memory that is freed at the end
         self.symbols: dict[str, int] = {}
         self.may_raise = False  # whether it calls functions in C that may set a Python exception
+        self.standalone = False  # whether it is to run where no Python is
         self.sizes: dict[str, Value] = {}  # by name: those of the arguments, when the code is for many, and those found
         self.constants: dict[Var, Value] = {}  # of the program and of all programs inside it
         self.arena = Arena()
@@ -251,7 +253,8 @@ class Emitter(Moves):
     def _single(self, step: Single) -> None:
         eq = step.equation
         lowering = LOWERINGS.get(eq.op) or self.shared.fallback
-        if not lowering.any_size and any(type(n) is Sym for a in (*eq.inputs, *eq.outputs) for n in a.type.shape):
+        fits = lowering.any_size is True or (bool(lowering.any_size) and self.shared.standalone)
+        if not fits and any(type(n) is Sym for a in (*eq.inputs, *eq.outputs) for n in a.type.shape):
             raise SizeError(f"{eq.op.title} is compiled for known sizes")
         lowering.write(self, eq.op, eq)
 
@@ -362,7 +365,7 @@ class Emitter(Moves):
                 f.store(value, f.element(table, f.index(slot + 1), "i64"), 8)
             f.call_address(self.python(), "i64", f.index(BOUNDS), table)
 
-        self.leave_if(f.any_lane(bad), -2, note)
+        self.leave_if(f.any_lane(bad), -2, None if self.shared.standalone else note)
 
 
 def _boxes(graph: Graph, roots: Sequence[Root]) -> list[Box]:

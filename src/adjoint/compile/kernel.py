@@ -8,7 +8,7 @@ import ctypes
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -234,4 +234,34 @@ def _compile_alone(program: Program, reading: Reading | None, name: str | None, 
     return kernel
 
 
-__all__ = ["Kernel", "Unsupported", "compile_program"]
+def emit_object(program: Program) -> tuple[str, bytes, dict[str, Any]]:
+    """Machine code of a program for a file: what it is for, as text, the object, and the facts that `adopt` reads."""
+    plain_program = name_sizes(expand_program(program))
+    lowered = LoweredCode(plain_program)
+    text = describe_reading(Reading(plain_program))
+    if text is None:
+        raise Unsupported("it holds what has no name")
+    return text, compile_object(lowered.text), lowered.facts(plain_program)
+
+
+def adopt(
+    program: Program, digest: str, content: bytes, facts: Mapping[str, Any], of: Callable[[bytes], str]
+) -> Kernel | None:
+    """The kernel of a program from an object that `emit_object` made; None when it is that of another program.
+
+    `of` gives the digest of the text that tells programs apart.
+    """
+    plain_program = name_sizes(expand_program(program))
+    text = describe_reading(Reading(plain_program))
+    if text is None or of(text.encode()) != digest:
+        return None
+    try:
+        code = CachedCode(plain_program, facts)
+    except KeyError:  # it calls a function that this installation does not have
+        return None
+    kernel = Kernel(plain_program, code, Loaded(content, code.symbols), list(code.constants.values()), {})
+    kernel.notes |= {"cached": True, "name": None, "seconds": {"write": 0.0, "compile": 0.0}}
+    return kernel
+
+
+__all__ = ["Kernel", "Unsupported", "adopt", "compile_program", "emit_object"]

@@ -80,14 +80,19 @@ def _address(symbol: str) -> int:
 
 
 class LoweredCode(Code):
-    """A program as LLVM's text; `names` are the sizes that it is given."""
+    """A program as LLVM's text; `names` are the sizes that it is given.
 
-    def __init__(self, program: Program, names: Sequence[str] = ()) -> None:
+    With `inside`, a module and a name, it is an internal function of that module which needs no Python.
+    """
+
+    def __init__(self, program: Program, names: Sequence[str] = (), inside: tuple[Module, str] | None = None) -> None:
         read_rules(all_equations(program))
-        module = Module()
+        module, name = inside or (Module(), ENTRY)
         width = f'"prefer-vector-width"="{vector_bits()}"'
-        f = Function(module, ENTRY, ["ptr noalias"], "i64", linkage="", attributes=f"nounwind {width}")
+        linkage = "internal" if inside else ""
+        f = Function(module, name, ["ptr noalias"], "i64", linkage=linkage, attributes=f"nounwind {width}")
         shared = Shared(module, f, Lowering(lambda emitter, op, eq: write_callback(emitter, eq)))
+        shared.standalone = inside is not None
         table = f.params[0]
 
         def entry(k: int) -> Value:
@@ -116,7 +121,7 @@ class LoweredCode(Code):
             write_raised(shared)
         f.ret(f.load("i64", shared.status))
         f.finish()
-        self.text = str(module)
+        self.text = "" if inside else str(module)
         self.workspace = shared.arena.size + ALIGNMENT
         self.work, self.steps, self.errors = shared.work, shared.steps, shared.errors
         self.callbacks, self.looped = shared.callbacks, shared.looped

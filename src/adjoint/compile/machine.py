@@ -110,6 +110,47 @@ def compile_object(text: str) -> bytes:
         return machine.emit_object(module)
 
 
+def optimize_text(text: str) -> str:
+    """The text after LLVM's passes."""
+    with _lock:
+        return str(optimize(text)[0])
+
+
+def emit_assembly(text: str) -> str:
+    """The text as instructions of this machine."""
+    with _lock:
+        module, machine = optimize(text)
+        return machine.emit_assembly(module)
+
+
+@cache
+def _foreign_machine(triple: str, cpu: str, features: str) -> Any:
+    """A target machine for other processors, whose code is position independent."""
+    binding = llvm()
+    binding.initialize_all_targets()
+    binding.initialize_all_asmprinters()
+    try:
+        target = binding.Target.from_triple(triple)
+    except RuntimeError as problem:
+        raise ValueError(f"LLVM has no target {triple!r} here: {problem}") from None
+    return target.create_target_machine(cpu=cpu, features=features, opt=2, reloc="pic", codemodel="default")
+
+
+def compile_library(text: str, triple: str | None = None, cpu: str = "", features: str = "") -> tuple[bytes, str]:
+    """The text as an object file that is linked by others, and as assembly: for the host, or for another target."""
+    with _lock:
+        binding = llvm()
+        machine = _foreign_machine(
+            triple or binding.get_default_triple(), *(host() if triple is None else (cpu, features))
+        )
+        _, options, passes = _compiler(text.count(":\n") <= MOST_BLOCKS)
+        module = parse_verified(text)
+        module.triple = machine.triple
+        module.data_layout = str(machine.target_data)
+        passes.run(module, binding.create_pass_builder(machine, options))
+        return machine.emit_object(module), machine.emit_assembly(module)
+
+
 class Loaded:
     """Machine code in memory, and where its functions are.
 

@@ -18,7 +18,8 @@ from adjoint.compile.emit import Emitter, Operand, lowers
 from adjoint.compile.gemm import write_gemm
 from adjoint.compile.ir import Value
 from adjoint.compile.matrices import Matrix, by_rows
-from adjoint.compile.tiles import write_dots, write_rows
+from adjoint.compile.symbolic_sizes import expected, plain
+from adjoint.compile.tiles import write_any_size, write_dots, write_rows
 from adjoint.ops.arrays.contract import MatMul
 from adjoint.program.program import Equation, Var
 from adjoint.program.types import ArrayType
@@ -27,7 +28,7 @@ SMALL = 30_000  # products: below, a call of BLAS costs more than it saves
 NEAR = 3 * 2**14  # bytes that stay close to the processor
 
 
-@lowers(MatMul, strided=True)
+@lowers(MatMul, strided=True, any_size="standalone")
 def write_matmul(emitter: Emitter, op: MatMul, eq: Equation) -> None:
     """The product of two matrices, or of stacks of them."""
     kinds = [a.type for a in eq.inputs]
@@ -47,8 +48,8 @@ def write_matmul(emitter: Emitter, op: MatMul, eq: Equation) -> None:
     right = _as_stack(b, row=False)
     m, k, n = left[1][0], left[1][1], right[1][1]
     stack = out.type.shape[: out.type.ndim - (kinds[0].ndim > 1) - (kinds[1].ndim > 1)]
-    emitter.shared.work += emitter.times * 2.0 * math.prod(stack) * m * k * n
-    emitter.shared.steps.append(f"matmul {m}×{k}×{n}{' of a stack' if stack else ''}")
+    emitter.shared.work += emitter.times * 2.0 * expected(math.prod(stack) * m * k * n)
+    emitter.shared.steps.append(f"matmul {plain(m)}×{plain(k)}×{plain(n)}{' of a stack' if stack else ''}")
     counters: list[Value] = []
 
     def each(axis: int) -> None:
@@ -115,6 +116,9 @@ def _advance(emitter: Emitter, pointer: Value, dtype: np.dtype[Any], moves: Sequ
 def product(emitter: Emitter, dtype: np.dtype[Any], a: Matrix, b: Matrix, c: Matrix) -> None:
     """C = A B."""
     m, k, n = a.rows, a.columns, b.columns
+    if any(type(size) is not int for size in (m, k, n)):
+        write_any_size(emitter, dtype, a, b, c)
+        return
     if k == 0:
         emitter.fill(c.pointer, ArrayType((m * n,), dtype), 0)
         return

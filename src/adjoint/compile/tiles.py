@@ -11,7 +11,7 @@ from adjoint.compile import vectors
 from adjoint.compile.emit import Emitter
 from adjoint.compile.ir import Value, vector_of
 from adjoint.compile.machine import vector_bits
-from adjoint.compile.matrices import Matrix
+from adjoint.compile.matrices import Matrix, by_rows
 from adjoint.program.types import ArrayType
 
 ZERO = Value("0", "i64")
@@ -160,6 +160,75 @@ class Tile:
                 for copy in range(1, copies):
                     total = f.fadd(total, f.load(kinds[v], sums[copy][i][v]))
                 vectors.store(f, dtype, total, targets[i][v], f.index(0), self.c.across, w)
+
+
+def write_any_size(emitter: Emitter, dtype: np.dtype[Any], a: Matrix, b: Matrix, c: Matrix) -> None:
+    """The same for sizes that are known when the kernel runs: tiles of four rows and two vectors, then what is left."""
+    f = emitter.f
+    if dtype.kind != "c" and b.across != 1:
+        b = by_rows(emitter, dtype, b)
+    rows, columns = emitter.number(c.rows), emitter.number(c.columns)
+    width = 1 if dtype.kind == "c" else vector_bits() // 8 // dtype.itemsize
+    for height in (4, 1):
+        last = f.mul(f.binary("sdiv", rows, f.index(height)), f.index(height))
+        first = f.mul(f.binary("sdiv", rows, f.index(4)), f.index(4)) if height == 1 else ZERO
+        with f.loop(first, last, f.index(height)) as row:
+            done = ZERO
+            for span in (2 * width, width, 1) if width > 1 else (1,):
+                end = f.mul(f.binary("sdiv", columns, f.index(span)), f.index(span))
+                with f.loop(done, end, f.index(span)) as column:
+                    _write_sums(
+                        emitter, dtype, (a, b, c), row, column, height, [min(width, span)] * max(span // width, 1)
+                    )
+                done = end
+
+
+def _write_sums(
+    emitter: Emitter, dtype: np.dtype[Any], factors: tuple[Matrix, Matrix, Matrix],
+    row: Value, column: Value, height: int, widths: list[int],
+) -> None:  # fmt: skip
+    """C[row …, column …] = Σₖ A[row …, k] B[k, column …], some rows and vectors at a time."""
+    f, (a, b, c) = emitter.f, factors
+    scalar = vectors.component(dtype)
+
+    def at(x: Matrix, i: Value, j: Value) -> Value:
+        return f.add(f.mul(i, emitter.number(x.down)), f.mul(j, emitter.number(x.across)))
+
+    if dtype.kind == "c":
+        parts = [f.allocate(scalar, 2, align=16) for _ in range(height)]
+        for part in parts:
+            vectors.store(f, dtype, vectors.number(f, dtype, 0, 1), part, ZERO, 1, 1)
+        with f.loop(ZERO, emitter.number(a.columns)) as k:
+            u, v = vectors.load(f, dtype, b.pointer, at(b, k, column), 1, 1)
+            for i, part in enumerate(parts):
+                x, y = vectors.load(f, dtype, a.pointer, at(a, f.add(row, f.index(i)), k), 1, 1)
+                s, t = vectors.load(f, dtype, part, ZERO, 1, 1)
+                s = f.fadd(s, f.fsub(f.fmul(x, u), f.fmul(y, v)))
+                t = f.fadd(t, f.fadd(f.fmul(x, v), f.fmul(y, u)))
+                vectors.store(f, dtype, (s, t), part, ZERO, 1, 1)
+        for i, part in enumerate(parts):
+            total = vectors.load(f, dtype, part, ZERO, 1, 1)
+            vectors.store(f, dtype, total, c.pointer, at(c, f.add(row, f.index(i)), column), 1, 1)
+        return
+    starts = [sum(widths[:v]) for v in range(len(widths))]
+    kinds = [vector_of(scalar, w) for w in widths]
+    sums = [[f.allocate(kind) for kind in kinds] for _ in range(height)]
+    for line in sums:
+        for kind, buffer in zip(kinds, line, strict=True):
+            f.store(f.constant(kind, 0), buffer)
+    with f.loop(ZERO, emitter.number(a.columns)) as k:
+        right = [
+            vectors.load(f, dtype, b.pointer, at(b, k, f.add(column, f.index(s))), b.across, w)
+            for s, w in zip(starts, widths, strict=True)
+        ]
+        for i, line in enumerate(sums):
+            left = f.load(scalar, f.element(a.pointer, at(a, f.add(row, f.index(i)), k), scalar), dtype.itemsize)
+            for v, (w, buffer) in enumerate(zip(widths, line, strict=True)):
+                f.store(f.fma(f.spread(left, w), right[v], f.load(kinds[v], buffer)), buffer)
+    for i, line in enumerate(sums):
+        for s, w, kind, buffer in zip(starts, widths, kinds, line, strict=True):
+            position = at(c, f.add(row, f.index(i)), f.add(column, f.index(s)))
+            vectors.store(f, dtype, f.load(kind, buffer), c.pointer, position, 1, w)
 
 
 def write_dots(emitter: Emitter, dtype: np.dtype[Any], a: Matrix, b: Matrix, c: Matrix) -> None:

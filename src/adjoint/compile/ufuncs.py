@@ -14,7 +14,7 @@ import numpy as np
 from adjoint.compile import vectors
 from adjoint.compile.callbacks import write_callback
 from adjoint.compile.elements import find_dtypes
-from adjoint.compile.emit import Emitter, Operand, lowers
+from adjoint.compile.emit import Emitter, Operand, Unsupported, lowers
 from adjoint.compile.expand import RULES
 from adjoint.compile.graph import is_lazy
 from adjoint.compile.ir import Value
@@ -124,6 +124,8 @@ def call_loop(
 ) -> None:
     """loop(addresses, sizes, strides, data)."""
     f = emitter.f
+    if emitter.shared.standalone:
+        raise Unsupported(f"{loop.function.split('.')[2]} is a function in C of NumPy's or SciPy's")
     emitter.shared.symbols.update(loop.symbols)
     tables: list[Value] = []
     for kind, values in (("ptr", pointers), ("i64", sizes), ("i64", strides)):

@@ -17,6 +17,7 @@ from adjoint.base.errors import ControlFlowError
 from adjoint.base.forking import free_in_child
 from adjoint.base.source import by_name, user_facing, warn_user
 from adjoint.compile.callable import Entry
+from adjoint.jit.lowered import Lowered
 from adjoint.jit.pipeline import build_executable, compile_call, specialize
 from adjoint.jit.report import Report, report_specialization
 from adjoint.jit.signature import Call, CallReader, Signature
@@ -25,7 +26,7 @@ from adjoint.jit.writes import OutsideWrite, StateFound
 from adjoint.ops.control.call import Call as CallProgram
 from adjoint.ops.control.guards import Mismatch
 from adjoint.program.trace import live_trace
-from adjoint.program.types import Value
+from adjoint.program.types import ArrayType, Value
 from adjoint.transform import expansion, subprograms, tape_fast  # noqa: F401  (give others what they ask for)
 from adjoint.transform.batch_branches import TooManyPaths
 from adjoint.transform.guards import TooLarge, ValueRequested
@@ -190,6 +191,20 @@ class Jitted(Entry):
                 sum(kind.eager for kind in kinds),
                 list(dict.fromkeys(kind.reason for kind in kinds if kind.reason)),
             )
+
+    @user_facing
+    def lower(self, *args: Any, **kwargs: Any) -> Lowered:
+        """The stages of compiling for arguments like these, without running them: program, LLVM, assembly.
+
+        `ad.ArrayType(shape, dtype)` stands for an array.
+        """
+        leaves, structure = tree.flatten((args, kwargs))
+        plain = [leaf.zeros() if isinstance(leaf, ArrayType) else leaf for leaf in leaves]
+        values, named = tree.unflatten(structure, plain)
+        with self._lock:
+            call = self.read_call(values, named)
+            guarded = trace_call(self.function, self._reader, call, branches=self._options.branches)
+        return Lowered(self.__name__, guarded.program)
 
     def _add(self, guarded: GuardedProgram, call: Call) -> None:
         """From now on calls like this one do not come here."""

@@ -12,7 +12,7 @@ import io
 import json
 import os
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -253,7 +253,12 @@ _READERS: dict[str, Callable[[Reader, Any], Any]] = {
 }
 
 
-def write(path: str | os.PathLike[str], program: Program, more: Callable[[Writer], dict[str, Any]]) -> None:
+def write(
+    path: str | os.PathLike[str],
+    program: Program,
+    more: Callable[[Writer], dict[str, Any]],
+    files: Mapping[str, bytes] | None = None,
+) -> None:
     """Save a program; `more` says what stands beside it. Nothing is written when something cannot be saved."""
     import zipfile
 
@@ -266,6 +271,8 @@ def write(path: str | os.PathLike[str], program: Program, more: Callable[[Writer
             data = io.BytesIO()
             np.lib.format.write_array(data, array, allow_pickle=False)
             file.writestr(f"array_{number}.npy", data.getvalue())
+        for name, content in (files or {}).items():
+            file.writestr(name, content)
 
 
 def read(

@@ -1,0 +1,1 @@
+"""Compiled functions that leave the process: files that another process loads, and libraries for C."""
