@@ -136,6 +136,7 @@ def test_programs(tmp_path) -> None:
     program.save(tmp_path / "f.program")
     assert ad.load(tmp_path / "f.program")(0.5) == f(0.5)
     assert ad.trace(f)(ad.ArrayType((), np.dtype(float)))(0.5) == f(0.5)
+    assert ad.export(f, 1.0, name="f")(0.5) == f(0.5)
 
 
 def test_looking_inside(capsys) -> None:
