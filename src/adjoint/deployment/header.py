@@ -58,7 +58,7 @@ def write_header(
     statuses += [(CHECK_FAILED, "a check of the function failed, or it raised an exception")]
     statuses += [(OTHER_SIZES, "there is no code for these sizes")] if sizes else []
     statuses += [(1, "or more: a value would take another path than the one that was traced")] if guards else []
-    told = "\n".join(f"   {status:>4}  {text}" for status, text in statuses)
+    codes = "\n".join(f"   {status:>4}  {text}" for status, text in statuses)
     listed = "\n".join(notes)
     linked = f"\n   Link with BLAS and LAPACK: {', '.join(needs)}.\n" if needs else ""
     separator = ",\n" + " " * (len(name) + 9)
@@ -71,7 +71,7 @@ def write_header(
 
    Nothing else is read or written, so that calls from several threads may run side by side, each with its own
    workspace and results. Results must not overlap the other arguments. The function returns a status:
-{told}
+{codes}
 {linked}*/
 #ifndef {guard}
 #define {guard}
