@@ -86,6 +86,9 @@ HOLES = {
     "fromiter": (lambda x: np.fromiter((t for t in x), float).sum(), "plain", r"adjoint\.numpy"),
     "item": (lambda x: x.item(0), r"\.item\(\)", "x\\[i\\]"),
     "tolist": (lambda x: sum(x.tolist()), r"\.tolist\(\)", r"np\.stack"),
+    "list beside an array": (lambda x: np.sum(np.ones(2) * [x[0], x[1]]), "NumPy", r"np\.stack"),
+    "ufunc of a list": (lambda x: np.sum(np.exp([x[0], x[1]])), "NumPy", r"np\.stack"),
+    "reduction of a list": (lambda x: np.multiply.reduce([x[0], x[1]]), "NumPy", r"np\.stack"),
     "fsum": (lambda x: math.fsum(x), "math", "NumPy"),
     "where of lists": (lambda x: np.sum(np.where([True], [x[0]], 0.0)), "NumPy", r"adjoint\.numpy"),
     "copyto": (lambda x: np.copyto(PLAIN, x), r"np\.copyto", r"adjoint\.numpy"),
@@ -121,7 +124,7 @@ def test_holes(hole, transformation) -> None:
     np.testing.assert_array_equal(PLAIN, [0.0, 1.0, 2.0])
 
 
-REFUSED_STILL = {"operand list", "np.vectorize", "fromiter", "item", "tolist", "copyto"}
+REFUSED_STILL = {"copyto"}
 INVALID = {"plain[x]", "plain.take"}  # for NumPy too: an index that is no whole number
 GRADIENTS = {
     "grad": lambda f: ad.grad(f)(X),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import sys
 from collections.abc import Callable
 from logging import Logger
@@ -17,8 +18,9 @@ from adjoint.conversion.calls import FINDERS, METHODS, call, instead_of
 from adjoint.conversion.lifting import any_traced, made_here
 from adjoint.conversion.questions import in_program
 from adjoint.conversion.scipy_objects import adapt_method, adapter_of, call_adapted
+from adjoint.conversion.special_methods import iterate
 from adjoint.conversion.stores import prepare_array
-from adjoint.numpy.dispatch import is_traced
+from adjoint.numpy.dispatch import as_array, is_traced
 from adjoint.numpy.namespace import TAKES_LISTS
 from adjoint.ops.operators import FUNCTIONS
 from adjoint.program.trace import Tracer, live_trace
@@ -28,7 +30,7 @@ _WRITING = ("copyto", "put", "place", "putmask", "fill_diagonal", "put_along_axi
 _MAKING = (
     "array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray", "zeros", "ones", "empty", "full", "eye",
     "identity", "arange", "linspace", "logspace", "geomspace", "tri", "zeros_like", "ones_like", "empty_like",
-    "full_like", "copy", "fromiter", "diag", "tile", "repeat", "concatenate", "stack", "vstack", "hstack",
+    "full_like", "copy", "diag", "tile", "repeat", "concatenate", "stack", "vstack", "hstack",
     "column_stack", "outer", "kron", "meshgrid", "atleast_1d", "atleast_2d", "vander",
 )  # fmt: skip
 
@@ -45,6 +47,30 @@ def _making(name: str) -> Callable[..., Any]:
         return made_here(made) if type(made) is np.ndarray and made.base is None and not _is_among(made, args) else made
 
     return make
+
+
+@instead_of(np.fromiter)
+def fromiter(iterable: Any, dtype: Any, count: int = -1, *, like: Any = None) -> Any:
+    """np.fromiter: what an iterator gives may be traced."""
+    values = iterate(iterable)
+    values = list(values if count < 0 else itertools.islice(values, count))
+    if is_traced(values) and len(values) >= count:
+        return ours.array(values, dtype)
+    return made_here(np.fromiter(values, dtype, count))
+
+
+def call_vectorized(made: np.vectorize) -> Any:
+    """A function that np.vectorize has made, with its function converted."""
+    if live_trace() is None:
+        return made
+    function = getattr(made, "pyfunc", None)
+    if not callable(function):
+        return made  # a decorator that waits for its function
+    options: dict[str, Any] = {"excluded": made.excluded, "cache": made.cache, "signature": made.signature}
+    return ours.vectorize(lambda *args, **kwargs: call(function)(*args, **kwargs), made.otypes, None, **options)
+
+
+METHODS["vectorize"] = call_vectorized
 
 
 def _is_seen(func: Any, args: tuple[Any, ...]) -> bool:
@@ -85,6 +111,20 @@ def _ufunc_at(method: Any) -> Any:
         return method(target, *args)
 
     return at
+
+
+def _ufunc(function: Any) -> Any:
+    """A ufunc, or a method of one: lists of traced values are arrays."""
+
+    def compute(*args: Any, **kwargs: Any) -> Any:
+        if any(type(a) in (list, tuple) for a in args):
+            args = tuple(as_array(a) if isinstance(a, list | tuple) and is_traced(a) else a for a in args)
+        return function(*args, **kwargs)
+
+    return compute
+
+
+METHODS["ufunc"] = _ufunc
 
 
 def call_into(function: Any) -> Any:

@@ -170,7 +170,15 @@ class FunctionRewriter(ExpressionRewriter):
         """An if outside of blocks: of an assert, or in a function that stays as it is."""
         if self.native and not has_jumps([node]) and not bound_names([node]) and can_be_block(node):
             return self._made(node, set())[0]
-        return self.generic_visit(node)
+        self.generic_visit(node)
+        node.test = self.asked(node.test)
+        return node
+
+    def visit_While(self, node: ast.While) -> Any:
+        """A loop that stays Python's own."""
+        self.generic_visit(node)
+        node.test = self.asked(node.test)
+        return node
 
     def _compound(self, statement: ast.With | ast.Try | ast.Match, live: set[str], passed: set[str]) -> ast.stmt:
         """With, try, match stay what they are; blocks inside them are blocks."""
@@ -214,7 +222,7 @@ class FunctionRewriter(ExpressionRewriter):
         again = around | set(state)
         if isinstance(statement, ast.While):
             test_name = self.new_name("test")
-            test = at(ast.Return(self.visit(statement.test)), statement.test)
+            test = at(ast.Return(self.asked(self.visit(statement.test))), statement.test)
             functions = [
                 _function(test_name, state, [test], statement.test),
                 self._function(body_name, state, statement.body, state, again, statement),
@@ -236,7 +244,7 @@ class FunctionRewriter(ExpressionRewriter):
         before = live_before(statement.body, live) | live_before(statement.orelse, live)
         ins = [name for name in names if name in before]
         then, other = self.new_name("then"), self.new_name("else")
-        test = self.visit(statement.test)
+        test = self.asked(self.visit(statement.test))
         functions = [
             self._function(then, ins, statement.body, outs, live, statement),
             self._function(other, ins, statement.orelse, outs, live, statement),

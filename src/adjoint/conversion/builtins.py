@@ -8,21 +8,23 @@
 
 from __future__ import annotations
 
-import builtins
-import functools
 import numbers
 import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from adjoint.conversion.branches import choose
 from adjoint.conversion.calls import METHODS, call, instead_of
-from adjoint.conversion.iterables import Backwards, Counted, Lazy, TracedRange, Zipped, items_of
 from adjoint.conversion.lifting import made_here
 from adjoint.conversion.questions import in_program, is_undecided
-from adjoint.conversion.texts import TracedText, formatted, plain_number
+from adjoint.conversion.special_methods import (
+    iterate,
+    own_method,
+    truth,
+)
+from adjoint.conversion.texts import TracedText, fill_template, formatted, join_texts, plain_number
+from adjoint.numpy import methods
 from adjoint.ops.effects import Arguments as EffectArguments
 from adjoint.ops.effects import Callback
 from adjoint.program.record import RecordTracer
@@ -39,7 +41,8 @@ def as_scalar(x: Tracer) -> Any:
 def float_(*args: Any) -> Any:
     """float(x): a traced real number is one already."""
     if len(args) != 1 or not isinstance(args[0], Tracer):
-        return float(*args)
+        method = own_method(args[0], "__float__", "__index__") if args else None
+        return float(*args) if method is None else float_(method())
     x = args[0]
     if x.shape and x.type.size != 1:
         raise TypeError("only length-1 arrays can be converted to Python scalars")
@@ -49,20 +52,45 @@ def float_(*args: Any) -> Any:
     return x if x.dtype == np.float64 else x.astype(np.float64)
 
 
+@instead_of(methods.item)
+def item(array: Any, *args: Any) -> Any:
+    """x.item(…): a traced number is one already; whole numbers and truth values as `int` and `bool` have them."""
+    if args:
+        single = len(args) == 1 and not isinstance(args[0], tuple)
+        array = np.ravel(array)[args[0]] if single else array[args[0] if len(args) == 1 else args]
+    if not isinstance(array, Tracer):
+        return array.item()
+    if array.type.size != 1:
+        raise ValueError("can only convert an array of size 1 to a Python scalar")
+    return _NUMBERS[array.dtype.kind](as_scalar(array))
+
+
+@instead_of(methods.tolist)
+def tolist(array: Any) -> Any:
+    """x.tolist(): lists of traced numbers."""
+    return [tolist(row) if isinstance(row, Tracer) else row for row in array] if array.shape else item(array)
+
+
 @instead_of(complex)
 def complex_(*args: Any, **kwargs: Any) -> Any:
     """complex(x), complex(re, im)."""
-    if not any(isinstance(a, Tracer) for a in (*args, *kwargs.values())):
-        return complex(*args, **kwargs)
-    real, imag = (*args, *kwargs.values(), 0.0)[:2]
-    return real + 1j * imag if len(args) + len(kwargs) > 1 else as_scalar(real).astype(np.complex128)
+    given: tuple[Any, ...] = (*args, *kwargs.values())
+    if not any(isinstance(a, Tracer) for a in given):
+        method = own_method(args[0], "__complex__", "__float__") if len(args) == 1 else None
+        return complex(*args, **kwargs) if method is None else complex_(method())
+    real, *imaginary = given
+    if imaginary:
+        return real + 1j * imaginary[0]
+    x = as_scalar(real)
+    return x if x.dtype.kind == "c" else x.astype(np.complex128)
 
 
 @instead_of(int)
 def int_(*args: Any, **kwargs: Any) -> Any:
     """int(x): asked for where the value is known; truncated where it is not."""
     if len(args) != 1 or kwargs or not isinstance(args[0], Tracer) or not is_undecided(args[0]):
-        return int(*args, **kwargs)
+        method = own_method(args[0], "__int__", "__index__", "__trunc__") if len(args) == 1 and not kwargs else None
+        return int(*args, **kwargs) if method is None else int_(method())
     x = as_scalar(args[0])
     return x if x.dtype.kind in "iu" else np.trunc(x).astype(np.int64)
 
@@ -70,17 +98,24 @@ def int_(*args: Any, **kwargs: Any) -> Any:
 @instead_of(bool)
 def bool_(*args: Any) -> Any:
     """bool(x): part of the program where it is not known."""
+    if len(args) == 1:
+        args = (truth(args[0]),)
     if len(args) != 1 or not isinstance(args[0], Tracer) or not is_undecided(args[0]):
         return bool(*args)
     x = as_scalar(args[0])
     return x if x.dtype.kind == "b" else np.not_equal(x, 0)
 
 
+_NUMBERS = {"f": float_, "c": complex_, "i": int_, "u": int_, "b": bool_}
+
+
 @instead_of(round)
 def round_(number: Any, ndigits: Any = None) -> Any:
     """round(x, n)."""
     if not isinstance(number, Tracer):
-        return round(number, ndigits) if ndigits is not None else round(number)
+        asked = () if ndigits is None else (ndigits,)
+        method = own_method(number, "__round__")
+        return round(number, *asked) if method is None else method(*asked)
     if ndigits is None and not number.shape:
         return int_(np.round(number))
     return np.round(number, ndigits or 0)
@@ -169,9 +204,7 @@ _shown_by(ascii)
 @instead_of(format)
 def format_(value: Any, spec: str = "") -> Any:
     """format(x, spec)."""
-    if isinstance(value, Tracer) and is_undecided(value):
-        return TracedText.of([(value, -1, spec)])
-    return format(plain_number(value), spec)
+    return formatted(value, -1, spec)
 
 
 @instead_of(print)
@@ -196,164 +229,27 @@ def defer_texts(function: Any, *values: Any, **kwargs: Any) -> None:
     Callback(show, arguments)(*leaves)
 
 
-# ---------------------------------------------------------------------- iterators
-
-
-@instead_of(range)
-def range_(*args: Any) -> Any:
-    """range(…): with a traced end, what a loop of the program goes through."""
-    if not any(isinstance(a, Tracer) and is_undecided(a) for a in args):
-        return range(*args)
-    start, stop, step = (0, args[0], 1) if len(args) == 1 else (*args, 1)[:3]
-    return TracedRange(start, stop, step)
-
-
-@instead_of(enumerate)
-def enumerate_(iterable: Any, start: Any = 0) -> Any:
-    """enumerate(…)."""
-    items = items_of(iterable) if in_program() else None
-    if items is None or items.length is None or isinstance(start, Tracer):
-        return enumerate(iterable, start)
-    first = operator.index(start)
-    return Lazy(enumerate(iterable, first), Zipped([Counted(range(first, first + items.length)), items]))
-
-
-@instead_of(zip)
-def zip_(*iterables: Any, strict: bool = False) -> Any:
-    """zip(…)."""
-    parts = [items_of(one) for one in iterables] if in_program() and not strict else [None]
-    if not parts or any(part is None or part.length is None for part in parts):
-        return zip(*iterables, strict=strict)
-    return Lazy(zip(*iterables, strict=strict), Zipped([part for part in parts if part is not None]))
-
-
-@instead_of(reversed)
-def reversed_(sequence: Any) -> Any:
-    """reversed(…)."""
-    items = items_of(sequence) if in_program() else None
-    if items is None or items.length is None:
-        return reversed(sequence)
-    return Lazy(iter(list(items.plain())[::-1]) if not items.is_plain else reversed(sequence), Backwards(items))
-
-
-@instead_of(map)
-def map_(function: Any, *iterables: Iterable[Any]) -> Any:
-    """map(f, …) with f as converted code calls it."""
-    return map(lambda *items: call(function)(*items), *iterables)
-
-
-@instead_of(filter)
-def filter_(function: Any, iterable: Iterable[Any]) -> Any:
-    """filter(f, …) with f as converted code calls it."""
-    return filter(None if function is None else lambda item: call(function)(item), iterable)
-
-
-@instead_of(functools.reduce)
-def reduce_(function: Any, *args: Any) -> Any:
-    """functools.reduce(f, …) with f as converted code calls it."""
-    return functools.reduce(lambda a, b: call(function)(a, b), *args)
-
-
-@instead_of(sorted)
-def sorted_(iterable: Iterable[Any], /, *, key: Any = None, reverse: bool = False) -> list[Any]:
-    """sorted(…), by value; a list of undecided numbers by a network of the program."""
-    values = list(iterable)
-    if key is None and values and all(_is_single(v) for v in values) and any(map(is_undecided, values)):
-        ordered = np.sort(np.stack(values))
-        return list(ordered[::-1] if reverse else ordered)
-    return sorted(values, key=None if key is None else lambda item: call(key)(item), reverse=reverse)
-
-
-def _is_single(value: Any) -> bool:
-    return np.ndim(value) == 0 and isinstance(value, Tracer | int | float | np.generic)
-
-
-def _extreme(name: str, better: Callable[[Any, Any], Any]) -> Callable[..., Any]:
-    plain = getattr(builtins, name)
-
-    def pick(*args: Any, key: Any = None, **kwargs: Any) -> Any:
-        values = list(args[0]) if len(args) == 1 else list(args)
-        if key is not None:
-            asked = lambda item: call(key)(item)
-            return plain(values, key=asked, **kwargs)
-        if not any(isinstance(v, Tracer) and is_undecided(v) for v in values):
-            return plain(values, **kwargs)
-        return functools.reduce(lambda best, v: choose(better(v, best), lambda: v, lambda: best), values)
-
-    pick.__doc__ = f"{name}(…): of undecided numbers, part of the program."
-    return pick
-
-
-instead_of(max)(_extreme("max", operator.gt))
-instead_of(min)(_extreme("min", operator.lt))
-
-
-@instead_of(sum)
-def sum_(iterable: Any, /, start: Any = 0) -> Any:
-    """sum(…): of a whole array at once."""
-    if isinstance(iterable, Tracer) and iterable.ndim == 1 and in_program():
-        return start + np.sum(iterable)
-    return sum(iterable, start)
-
-
 @instead_of(abs)
 def abs_(x: Any, /) -> Any:
     """abs(x)."""
-    method = getattr(type(x), "__abs__", None)
-    return abs(x) if not hasattr(method, "__code__") or isinstance(x, Tracer) else call(x.__abs__)()
+    method = own_method(x, "__abs__")
+    return abs(x) if method is None else method()
 
 
 @instead_of(pow)
 def pow_(base: Any, exponent: Any, modulus: Any = None) -> Any:
     """pow(x, y)."""
-    return base**exponent if modulus is None else pow(base, exponent, modulus)
-
-
-@instead_of(any)
-def any_(values: Any, /) -> Any:
-    """any(…): of undecided truth values, part of the program."""
-    return _fold(values, np.logical_or, any)
-
-
-@instead_of(all)
-def all_(values: Any, /) -> Any:
-    """all(…): of undecided truth values, part of the program."""
-    return _fold(values, np.logical_and, all)
-
-
-def _fold(values: Any, both: Any, plain: Callable[[Iterable[Any]], bool]) -> Any:
-    if not in_program():
-        return plain(values)
-    found = list(values)
-    if not any(isinstance(v, Tracer) and is_undecided(v) for v in found):
-        return plain(found)
-    return functools.reduce(both, [bool_(v) for v in found])
-
-
-def _list_sort(method: Any) -> Any:
-    owner = method.__self__
-
-    def sort(*, key: Any = None, reverse: bool = False) -> None:
-        owner[:] = sorted_(owner, key=key, reverse=reverse)
-
-    return sort if type(owner) is list else method
-
-
-METHODS["sort"] = _list_sort
+    return call(operator.pow)(base, exponent) if modulus is None else pow(base, exponent, modulus)
 
 
 def _str_format(method: Any) -> Any:
     template = method.__self__
 
-    def fill(*args: Any, **kwargs: Any) -> str:
-        return template.format(
-            *[plain_number(a) for a in args], **{name: plain_number(v) for name, v in kwargs.items()}
-        )
-
-    return fill
+    return lambda *args, **kwargs: fill_template(template, args, kwargs)
 
 
 METHODS["str.format"] = _str_format
+METHODS["str.join"] = lambda method: lambda texts: join_texts(method.__self__, list(iterate(texts)))
 
 
 def _number_class(cls: Any) -> None:

@@ -45,7 +45,7 @@ def call(function: Any) -> Any:
     """What is called instead of a function."""
     kind = type(function)
     if kind is _UFUNC:
-        return function
+        return METHODS["ufunc"](function)
     known = TABLE.get(id(function))
     if known is not None:
         return known[1]
@@ -54,7 +54,8 @@ def call(function: Any) -> Any:
     if kind is MethodType:
         inner = function.__func__
         if type(inner) is FunctionType:
-            converted = convert_function(inner)
+            known = TABLE.get(id(inner))
+            converted = known[1] if known is not None else convert_function(inner)
             if converted is inner and (deferred := METHODS["method"](function)) is not None:
                 return deferred
             return function if converted is inner else MethodType(converted, function.__self__)
@@ -118,7 +119,7 @@ def _call_builtin(function: Any) -> Any:
     if kind is np.ndarray:
         return _array_method(function)
     if kind is _UFUNC:
-        return METHODS["ufunc.at"](function) if function.__name__ == "at" else function
+        return METHODS["ufunc.at" if function.__name__ == "at" else "ufunc"](function)
     if kind is str:
         return METHODS.get(f"str.{function.__name__}", _same)(function)
     if owner is None or isinstance(owner, ModuleType):
@@ -186,6 +187,8 @@ def _call_object(function: Any, kind: Any) -> Any:
     method = getattr(kind, "__call__", None)  # noqa: B004 (its class's, as Python calls it)
     if type(method) is FunctionType and (is_converted(method.__code__) or is_convertible(method)):
         return MethodType(convert_function(method), function)
+    if kind is np.vectorize:
+        return METHODS["vectorize"](function)
     if kind is _CACHED and live_trace() is not None:
         return functools.partial(_call_cached, function)
     if kind.__module__.startswith("scipy") or (getattr(function, "__module__", None) or "").startswith("scipy"):

@@ -110,7 +110,7 @@ def run_explicit(run: Callable[[Any], R], function: Any, code: CodeType | None) 
         try:
             return run_again(run, converted)
         except (AdjointError, TypeError) as problem:
-            if code is None or not _fails_outside(problem):
+            if code is None or not (isinstance(problem, TraceError) or _fails_outside(problem)):
                 raise
     with explicit():
         result = run_again(run, converted)

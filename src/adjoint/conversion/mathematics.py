@@ -20,6 +20,7 @@ import numpy as np
 from adjoint.conversion.builtins import int_
 from adjoint.conversion.calls import call, instead_of
 from adjoint.conversion.log import note_container
+from adjoint.conversion.special_methods import Ordered, has_own_order
 from adjoint.numpy import special
 from adjoint.program.trace import Tracer
 
@@ -167,14 +168,33 @@ _of_list(statistics.covariance, lambda x, y: np.cov(_stack(x), _stack(list(y)))[
 _of_list(statistics.correlation, lambda x, y: np.corrcoef(_stack(x), _stack(list(y)))[0, 1])
 
 
+def _in_own_order(function: Any, container: list[Any], args: tuple[Any, ...], kwargs: Any) -> Any:
+    """A function that keeps a list in an order that the user has written."""
+    known = {}
+
+    def ordered(value: Any) -> Any:
+        made = Ordered(value)
+        known[id(made)] = value
+        return made
+
+    items = [ordered(v) for v in container]
+    result = function(items, *[ordered(a) if has_own_order((a,)) else a for a in args], **kwargs)
+    container[:] = [known[id(v)] for v in items]
+    return known[id(result)] if isinstance(result, Ordered) else result
+
+
 def _noted(function: Any) -> None:
     """A function that changes the list that it is given."""
 
     @functools.wraps(function)
     def changed(container: Any, *args: Any, **kwargs: Any) -> Any:
         note_container(container)
-        if "key" in kwargs and kwargs["key"] is not None:
-            kwargs["key"] = call(kwargs["key"])
+        if kwargs.get("key") is not None:
+            key = kwargs["key"]
+            kwargs["key"] = lambda item: Ordered(call(key)(item))
+            # what is looked for is no item yet
+        elif type(container) is list and has_own_order((*container, *args)):
+            return _in_own_order(function, container, args, kwargs)
         return function(container, *args, **kwargs)
 
     instead_of(function)(changed)

@@ -56,7 +56,7 @@ def becomes_branch(predicate: Any) -> bool:
     if not isinstance(predicate, Tracer) or not is_undecided(predicate):
         return False
     trace = bottom_trace(predicate)
-    if not isinstance(trace, GuardingTrace) or live_trace_below_is_program(predicate):
+    if not isinstance(trace, GuardingTrace) or is_of_batch(predicate):
         return True
     if not trace.answers:
         return True
@@ -78,7 +78,7 @@ def bottom_trace(x: Value) -> Any:
     return x._trace if isinstance(x, RecordTracer) else None
 
 
-def live_trace_below_is_program(x: Value) -> bool:
+def is_of_batch(x: Value) -> bool:
     """Whether batch elements stand between a value and the record: each has its own truth."""
     while isinstance(x, Tracer) and not isinstance(x, RecordTracer):
         if isinstance(x, BatchTracer) and x._mapped:

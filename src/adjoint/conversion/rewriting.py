@@ -18,7 +18,7 @@ from adjoint.conversion.jumps import assign, at, read
 from adjoint.conversion.source import SCOPES_OF_EXPRESSIONS
 
 # calls of these see the frame that they stand in, or are nothing that we answer for
-LEFT_ALONE = frozenset({"super", "locals", "globals", "vars", "dir", "eval", "exec", "len", "slice", "id", "iter"})
+LEFT_ALONE = frozenset({"super", "locals", "globals", "vars", "dir", "eval", "exec", "len", "slice", "id"})
 IN_PLACE = {
     ast.Add: "iadd", ast.Sub: "isub", ast.Mult: "imul", ast.Div: "itruediv", ast.FloorDiv: "ifloordiv",
     ast.Mod: "imod", ast.Pow: "ipow", ast.MatMult: "imatmul", ast.BitAnd: "iand", ast.BitOr: "ior",
@@ -136,7 +136,13 @@ class ExpressionRewriter(ast.NodeTransformer):
     def visit_IfExp(self, node: ast.IfExp) -> Any:
         lazy = self.native and is_lazy(node)
         self.generic_visit(node)
+        node.test = self.asked(node.test)
         return helper("choose", node.test, lazily(node.body), lazily(node.orelse), like=node) if lazy else node
+
+    def asked(self, test: ast.expr) -> ast.expr:
+        """A value whose truth is asked: it may be an object of the user's."""
+        is_plain = isinstance(test, ast.Compare | ast.Constant | ast.BoolOp | ast.UnaryOp)
+        return test if is_plain or not self.explicit else helper("truth", test, like=test)
 
     def visit_BoolOp(self, node: ast.BoolOp) -> Any:
         lazy = self.native and is_lazy(node)
@@ -148,6 +154,7 @@ class ExpressionRewriter(ast.NodeTransformer):
     def visit_UnaryOp(self, node: ast.UnaryOp) -> Any:
         self.generic_visit(node)
         if isinstance(node.op, ast.Not):
+            node.operand = self.asked(node.operand)
             return helper("not", node.operand, like=node) if self.native else node
         if self.explicit and not isinstance(node.operand, ast.Constant):
             return helper("unary", node.operand, ast.Constant(UNARY[type(node.op)]), like=node)
@@ -160,6 +167,9 @@ class ExpressionRewriter(ast.NodeTransformer):
             if self.explicit and len(node.ops) == 1 and type(node.ops[0]) in COMPARISONS:
                 sign = ast.Constant(COMPARISONS[type(node.ops[0])])
                 return helper("comparison", node.left, node.comparators[0], sign, like=node)
+            if self.explicit and len(node.ops) == 1 and isinstance(node.ops[0], ast.In | ast.NotIn):
+                found = helper("contains", node.left, node.comparators[0], like=node)
+                return found if isinstance(node.ops[0], ast.In) else at(ast.UnaryOp(ast.Not(), found), node)
             return node
         signs = ast.Tuple([ast.Constant(COMPARISONS[type(op)]) for op in node.ops], ast.Load())
         return helper("compare", node.left, signs, *map(lazily, node.comparators), like=node)
@@ -187,8 +197,22 @@ class ExpressionRewriter(ast.NodeTransformer):
         self.native = before
         return node
 
+    def visit_Starred(self, node: ast.Starred) -> Any:
+        self.generic_visit(node)
+        if isinstance(node.ctx, ast.Load):
+            node.value = self.iterated(node.value)
+        return node
+
+    def visit_withitem(self, node: ast.withitem) -> Any:
+        self.generic_visit(node)
+        if self.explicit:
+            node.context_expr = helper("managed", node.context_expr, like=node.context_expr)
+        return node
+
     def iterated(self, iterable: ast.expr) -> ast.expr:
         """What a loop goes through."""
+        if isinstance(iterable, ast.Tuple | ast.List | ast.Constant):
+            return iterable
         return helper("iterate", iterable, like=iterable) if self.explicit else iterable
 
     def visit_ExceptHandler(self, node: ast.ExceptHandler) -> Any:
@@ -202,6 +226,8 @@ class ExpressionRewriter(ast.NodeTransformer):
 
     def visit_Assign(self, node: ast.Assign) -> Any:
         node.value = self.visit(node.value)
+        if any(isinstance(target, ast.Tuple | ast.List) for target in node.targets):
+            node.value = self.iterated(node.value)
         if all(self._is_plain(target) for target in node.targets):
             return self._fresh(node)
         if len(node.targets) == 1 and not isinstance(node.targets[0], ast.Tuple | ast.List):

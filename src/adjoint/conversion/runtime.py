@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import CellType
 
-from adjoint.conversion import array_functions, builtins, mathematics  # noqa: F401  (they fill the table of calls)
+from adjoint.conversion import array_functions, builtins, mathematics, reflection, sequences  # noqa: F401  (they fill the table of calls)
 from adjoint.conversion.branches import (
     all_of,
     any_of,
@@ -19,6 +19,7 @@ from adjoint.conversion.forms import HELPERS
 from adjoint.conversion.lifting import caught
 from adjoint.conversion.log import Variable
 from adjoint.conversion.loops import run_for, run_while
+from adjoint.conversion.special_methods import contains, iterate, managed, truth
 from adjoint.conversion.stores import (
     apply_binary,
     apply_comparison,
@@ -30,7 +31,6 @@ from adjoint.conversion.stores import (
     delete_item,
     get_attribute,
     get_item,
-    iterate,
     set_attribute,
     set_item,
 )
@@ -58,6 +58,9 @@ HELPERS.update(
             "comparison": apply_comparison,
             "iterate": iterate,
             "fresh": builtins.fresh,
+            "truth": truth,
+            "contains": contains,
+            "managed": managed,
             "cell": Variable,
             "read": read_variable,
             "undefined": UNDEFINED,

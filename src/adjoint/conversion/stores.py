@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import functools
 import operator
+from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -13,12 +15,13 @@ import numpy as np
 import adjoint.numpy as numpy
 from adjoint.base.errors import ControlFlowError
 from adjoint.conversion.calls import call
-from adjoint.conversion.iterables import Items
 from adjoint.conversion.lifting import any_traced, maker_of, refuse_or_lift
 from adjoint.conversion.log import CONTAINERS, Attribute, Elements, active_log, note, note_container
 from adjoint.conversion.questions import is_undecided
 from adjoint.conversion.regions import live_region
 from adjoint.conversion.sharing import refuse_shared
+from adjoint.conversion.special_methods import compare_values, is_written_in_python, own_method
+from adjoint.numpy.dispatch import as_array, is_traced
 from adjoint.program.trace import Tracer, live_trace
 from adjoint.tree import leaves
 
@@ -35,7 +38,7 @@ def set_item(value: Any, owner: Any, key: Any) -> None:
         if isinstance(key, Tracer) and kind is list and is_undecided(key):
             _set_at_traced(owner, key, value)
             return
-    elif _is_written_in_python(owner, "__setitem__"):
+    elif is_written_in_python(owner, "__setitem__"):
         call(owner.__setitem__)(key, value)
         return
     owner[key] = value
@@ -90,6 +93,12 @@ def set_attribute(value: Any, owner: Any, name: str) -> None:
             if setter.fset is not None:
                 call(setter.fset)(owner, value)
                 return
+        elif (write := own_method(setter, "__set__")) is not None:
+            write(owner, value)
+            return
+        elif (write := own_method(owner, "__setattr__")) is not None:
+            write(name, value)
+            return
         elif type(owner).__setattr__ is object.__setattr__:
             note(Attribute(owner, name))
     setattr(owner, name, value)
@@ -110,13 +119,14 @@ def delete_attribute(owner: Any, name: str) -> None:
 def augment(old: Any, value: Any, sign: str) -> Any:
     """old += value, and its like: what the variable is afterwards."""
     kind = type(old)
+    value = beside_array(value, old)
     if kind is np.ndarray:
         prepare_array(old, "z += x", value)
     elif isinstance(old, CONTAINERS):
         note_container(old)
     else:
         method = f"__{sign}__"
-        if _is_written_in_python(old, method):
+        if is_written_in_python(old, method):
             return call(getattr(old, method))(value)
     return getattr(operator, sign)(old, value)
 
@@ -131,7 +141,7 @@ def augment_item(owner: Any, key: Any, value: Any, sign: str) -> None:
 
 def augment_attribute(owner: Any, name: str, value: Any, sign: str) -> None:
     """owner.name += value, and its like."""
-    set_attribute(augment(getattr(owner, name), value, sign), owner, name)
+    set_attribute(augment(get_attribute(owner, name), value, sign), owner, name)
 
 
 def get_item(owner: Any, key: Any) -> Any:
@@ -142,7 +152,7 @@ def get_item(owner: Any, key: Any) -> Any:
         return np.asarray(owner)[key] if live_trace() is None else _traced_array(owner)[key]
     if owner is np.r_ or owner is np.c_:
         return (numpy.r_ if owner is np.r_ else numpy.c_)[key] if any_traced(key) else owner[key]
-    if _is_written_in_python(owner, "__getitem__"):
+    if is_written_in_python(owner, "__getitem__"):
         return call(owner.__getitem__)(key)
     return owner[key]
 
@@ -161,13 +171,21 @@ def _read_at_traced(owner: Any, key: Any) -> Any:
     return (stacked if isinstance(stacked, Tracer) else _traced_array(stacked))[key]
 
 
+def beside_array(value: Any, other: Any) -> Any:
+    """An operand: a list of traced values beside an array is one, too."""
+    if type(value) in (list, tuple) and isinstance(other, Tracer | np.ndarray | np.generic) and is_traced(value):
+        return as_array(value)
+    return value
+
+
 def apply_binary(left: Any, right: Any, name: str) -> Any:
     """left + right, and its like; operators of the user's classes are converted."""
-    if _is_written_in_python(left, f"__{name}__"):
+    left, right = beside_array(left, right), beside_array(right, left)
+    if is_written_in_python(left, f"__{name}__"):
         result = call(getattr(left, f"__{name}__"))(right)
         if result is not NotImplemented:
             return result
-    elif _is_written_in_python(right, f"__r{name}__"):
+    elif is_written_in_python(right, f"__r{name}__"):
         result = call(getattr(right, f"__r{name}__"))(left)
         if result is not NotImplemented:
             return result
@@ -176,41 +194,39 @@ def apply_binary(left: Any, right: Any, name: str) -> Any:
 
 def apply_unary(value: Any, name: str) -> Any:
     """-value, and its like."""
-    if _is_written_in_python(value, f"__{name}__"):
+    if is_written_in_python(value, f"__{name}__"):
         return call(getattr(value, f"__{name}__"))()
     return getattr(operator, name)(value)
 
 
-def apply_comparison(left: Any, right: Any, name: str) -> Any:
-    """left < right, and its like."""
-    if _is_written_in_python(left, f"__{name}__"):
-        result = call(getattr(left, f"__{name}__"))(right)
-        if result is not NotImplemented:
-            return result
-    return getattr(operator, name)(left, right)
-
-
 def get_attribute(owner: Any, name: str) -> Any:
-    """owner.name; a property of the user's is converted."""
-    found = _class_attribute(type(owner), name)
-    if type(found) is property and found.fget is not None:
-        return call(found.fget)(owner)
+    """owner.name; what the user's class computes there (a property, a descriptor, `__getattr__`) is converted."""
+    cls = type(owner)
+    if cls in _PLAIN or isinstance(owner, Tracer | type | ModuleType):
+        return getattr(owner, name)
+    found = _class_attribute(cls, name)
+    if type(found) is property:
+        return call(found.fget)(owner) if found.fget is not None else getattr(owner, name)
+    if type(found) is functools.cached_property:
+        return _cached(owner, name, found)
+    if (read := own_method(found, "__get__")) is not None and type(found) is not FunctionType:
+        return read(owner, cls)
+    if found is None and is_written_in_python(owner, "__getattr__"):
+        try:
+            return object.__getattribute__(owner, name)
+        except AttributeError:
+            return call(owner.__getattr__)(name)
     return getattr(owner, name)
 
 
-def iterate(value: Any) -> Any:
-    """What a loop goes through; an iterator of the user's is converted."""
-    if isinstance(value, Items):
-        return value
-    return call(value.__iter__)() if _is_written_in_python(value, "__iter__") else value
+def _cached(owner: Any, name: str, found: functools.cached_property[Any]) -> Any:
+    held = vars(owner)
+    if name not in held:
+        value = call(found.func)(owner)
+        note_container(held)
+        held[name] = value
+    return held[name]
 
 
-def _is_written_in_python(owner: Any, name: str) -> bool:
-    """Whether an operator of a value is a method of a class of the user's."""
-    kind = type(owner)
-    if kind in _PLAIN or isinstance(owner, Tracer):
-        return False
-    return hasattr(getattr(kind, name, None), "__code__")
-
-
+apply_comparison = compare_values
 _PLAIN = frozenset({bool, int, float, complex, str, list, tuple, dict, np.ndarray, np.float64, np.int64})

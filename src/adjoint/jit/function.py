@@ -164,7 +164,12 @@ class Jitted(Entry):
                     guarded = self._new_variant(variants, call, answer)
                     if guarded is None or (guarded.acts and not alone) or guarded.captured:
                         return self._run_python(variants, args, kwargs)
-                    answer = guarded, _run_first(guarded, call)
+                    try:
+                        answer = guarded, _run_first(guarded, call)
+                    except Mismatch as problem:  # by the very call that it was traced for
+                        self._give_up(variants, "it asks for digits that machine code rounds otherwise", str(problem))
+                        variants.always_python = True
+                        return self._run_python(variants, args, kwargs)
         guarded, outputs = answer
         guarded.calls += 1
         if guarded.entry is None or variants.programs[0] is not guarded:

@@ -9,6 +9,7 @@ given up has not printed anything.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -16,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.base.errors import ControlFlowError
+from adjoint.base.number_texts import show_number
 from adjoint.ops.effects import Batches, Effect, has_effects, silent_operation
 from adjoint.program.op import primitive
 from adjoint.program.program import Equation, Program, Var
@@ -26,17 +28,27 @@ def content(value: Any) -> tuple[Any, ...]:
     return tuple(np.ravel(value).tolist())
 
 
-QUESTIONS: dict[str, Callable[[Any], Any]] = {
-    "bool": bool,
-    "int": int,
-    "index": int,
-    "floor": math.floor,
-    "ceil": math.ceil,
-    "float": float,
-    "hash": hash,
-    "value": lambda x: np.asarray(x).item(),
-    "content": content,
-}
+class Questions(dict[str, Callable[[Any], Any]]):
+    """What answers a question: by its name, or how a number is shown ("text -1 .2f")."""
+
+    def __missing__(self, question: str) -> Callable[[Any], Any]:
+        _, conversion, spec = question.split(" ", 2)
+        return functools.partial(show_number, conversion=int(conversion), spec=spec)
+
+
+QUESTIONS = Questions(
+    {
+        "bool": bool,
+        "int": int,
+        "index": int,
+        "floor": math.floor,
+        "ceil": math.ceil,
+        "float": float,
+        "hash": hash,
+        "value": lambda x: np.asarray(x).item(),
+        "content": content,
+    }
+)
 
 
 class Mismatch(ControlFlowError):
