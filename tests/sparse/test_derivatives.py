@@ -290,3 +290,15 @@ def test_options_that_say_nothing():
         sparse.jacobian(np.sin, pattern=np.ones(3))(np.ones(3))
     with pytest.raises(DtypeError, match="no float16"):
         sparse.jacobian(np.sin)(np.ones(3, np.float16))
+
+
+def test_products_are_compiled_when_that_pays(monkeypatch: pytest.MonkeyPatch) -> None:
+    derivative = sparse.jacobian(lambda x: x[1:] * x[:-1])
+    first = derivative(X).toarray()
+    monkeypatch.setattr("adjoint.sparse.derivatives.PATIENCE", 0.0)
+    np.testing.assert_allclose(derivative(X).toarray(), first)
+    assert derivative._compiled is not None
+    never = sparse.jacobian(lambda x: x[1:] * x[:-1], jit=False)
+    for _ in range(2):
+        np.testing.assert_allclose(never(X).toarray(), first)
+    assert never._compiled is None

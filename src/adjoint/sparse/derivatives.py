@@ -14,6 +14,7 @@ The function is recorded once; all products of a chunk run together, as a batch.
 from __future__ import annotations
 
 import functools
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import MethodType
@@ -42,6 +43,7 @@ MODES = {
 }
 MEMORY = 1 << 25  # numbers in the products that run at the same time
 MOST_KNOWN = 16  # programs whose coloring is remembered
+PATIENCE = 0.2  # seconds: about what compiling takes
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,7 @@ class _SparseOptions(Options):
     holomorphic: bool
     with_value: bool
     check: bool
-    jit: bool
+    jit: bool | None
     order: str
     chunk_size: int | None
 
@@ -81,6 +83,7 @@ class SparseDerivative:
         self._function, self._options = function, options
         self._known: dict[Any, Coloring] = {}
         self._compiled: Any = None
+        self._spent = 0.0  # seconds, in calls that were not compiled
 
     def __reduce__(self) -> Any:
         return SparseDerivative, (self._function, self._options)
@@ -143,8 +146,7 @@ class SparseDerivative:
                 "vmap and other transformations use its method values(*args), which returns the nonzeros as an array."
             )
         coloring = self.coloring(*args, **kwargs)
-        run = self._run_compiled if self._options.jit else self._compute
-        numbers, value, gradient, aux, checks = run(args, kwargs, coloring)
+        numbers, value, gradient, aux, checks = self._run(args, kwargs, coloring)
         matrix = coloring.assemble(numbers)
         if checks:
             compare(matrix, checks, self._options.what)
@@ -152,6 +154,15 @@ class SparseDerivative:
         if self._options.with_value:
             result = (value, matrix) if self._order == 1 else (value, gradient, matrix)
         return (result, aux) if self._options.has_aux else result
+
+    def _run(self, args: Any, kwargs: Any, coloring: Coloring) -> Any:
+        jit = self._options.jit
+        if jit or (jit is None and self._spent > PATIENCE):
+            return self._run_compiled(args, kwargs, coloring)
+        begin = time.perf_counter()
+        result = self._compute(args, kwargs, coloring)
+        self._spent += time.perf_counter() - begin
+        return result
 
     def _run_compiled(self, args: Any, kwargs: Any, coloring: Coloring) -> Any:
         if self._compiled is None or self._compiled[0] is not coloring:
@@ -219,7 +230,7 @@ def _pull_cost(program: Recorded) -> float:
 def jacobian(
     function: Callable[..., Any], pattern: Any = None, coloring: Coloring | None = None, mode: str = "auto", *,
     argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False, with_value: bool = False,
-    check: bool = False, jit: bool = False, order: str = "natural", chunk_size: int | None = None,
+    check: bool = False, jit: bool | None = None, order: str = "natural", chunk_size: int | None = None,
 ) -> SparseDerivative:  # fmt: skip
     """The Jacobian as a `scipy.sparse.csr_array`: one row for each number in the result, one column for each in x.
 
@@ -228,8 +239,9 @@ def jacobian(
     trusted, unless `check` compares the result with one random product J v and raises when an entry is missing.
 
     mode: "forward" (columns of one color in one product J s), "reverse" (rows, sᵀ J), "both", or "auto": the
-    cheapest. `with_value` returns (f(x), J); `has_aux` ((…), aux). `jit` compiles the products; `order` is that of
-    the greedy coloring; `chunk_size` says how many products run at once.
+    cheapest. `with_value` returns (f(x), J); `has_aux` ((…), aux). `jit` compiles the products, by default when
+    calls have taken as long as that would; `order` is that of the greedy coloring; `chunk_size` says how many products
+    run at once.
 
     Complex results of real arguments have a complex Jacobian. Complex arguments need `holomorphic`: J is that of
     dw = J dz, and `check` also finds out whether there is one.
@@ -249,7 +261,7 @@ def jacobian(
 def hessian(
     function: Callable[..., Any], pattern: Any = None, coloring: Coloring | None = None, mode: str = "auto", *,
     argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False, with_value: bool = False,
-    check: bool = False, jit: bool = False, order: str = "natural", chunk_size: int | None = None,
+    check: bool = False, jit: bool | None = None, order: str = "natural", chunk_size: int | None = None,
 ) -> SparseDerivative:  # fmt: skip
     """The Hessian of a scalar function as a `scipy.sparse.csr_array`, from products H s, forward over reverse.
 
