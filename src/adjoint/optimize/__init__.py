@@ -15,6 +15,7 @@ from adjoint.optimize.least_squares.fit import Fit, Propagated
 from adjoint.optimize.least_squares.fitting import curve_fit, least_squares
 from adjoint.optimize.least_squares.gauss_newton import GaussNewton
 from adjoint.optimize.least_squares.marquardt import LevenbergMarquardt
+from adjoint.optimize.least_squares.sparse_marquardt import SparseMarquardt
 from adjoint.optimize.minimizing import minimize
 from adjoint.optimize.multistart import best_of, multistart
 from adjoint.optimize.optimum import Optimum
@@ -34,6 +35,7 @@ from adjoint.optimize.second_order.lbfgs import LBFGS
 from adjoint.optimize.second_order.lbfgsb import LBFGSB
 from adjoint.optimize.second_order.newton import Newton, is_descent_direction
 from adjoint.optimize.second_order.newton_cg import NewtonCG
+from adjoint.optimize.second_order.sparse_newton import SparseNewton
 from adjoint.optimize.second_order.trust_region import TrustRegion
 
 __all__ = [
@@ -67,6 +69,8 @@ __all__ = [
     "Picard",
     "Propagated",
     "Secant",
+    "SparseMarquardt",
+    "SparseNewton",
     "StrongWolfe",
     "TrustRegion",
     "best_of",

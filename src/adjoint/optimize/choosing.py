@@ -15,9 +15,10 @@ from adjoint.optimize.second_order.lbfgs import LBFGS
 from adjoint.optimize.second_order.lbfgsb import LBFGSB
 from adjoint.optimize.second_order.newton import Newton
 from adjoint.optimize.second_order.newton_cg import NewtonCG
+from adjoint.optimize.second_order.sparse_newton import SparseNewton
 from adjoint.optimize.second_order.trust_region import TrustRegion
 
-__all__ = ["METHODS", "SCIPY", "choose_method", "is_foreign"]
+__all__ = ["METHODS", "SCIPY", "choose_method", "is_plain"]
 
 METHODS: dict[str, Callable[[], Any]] = {
     "gradient descent": GradientDescent,
@@ -29,6 +30,8 @@ METHODS: dict[str, Callable[[], Any]] = {
     "saddle-free": lambda: Newton(curvature="absolute"),
     "cubic": CubicNewton,
     "newton-cg": NewtonCG,
+    "newton-sparse": SparseNewton,
+    "dogleg": lambda: TrustRegion(step_rule="dogleg"),
     "cg": ConjugateGradients,
 }
 _SYNONYMS = {
@@ -38,13 +41,15 @@ _SYNONYMS = {
     "trust-region": "trust-exact",
     "trust-ncg": "newton-cg",
 }
-SCIPY = ("nelder-mead", "powell", "tnc", "cobyla", "cobyqa", "slsqp", "trust-constr", "dogleg", "trust-krylov")
+SCIPY = ("nelder-mead", "powell", "tnc", "cobyla", "cobyqa", "slsqp", "trust-constr", "trust-krylov")
 MATRIX = 300  # unknowns up to which an n × n matrix is kept
 
 
-def is_foreign(method: Any) -> bool:
-    """Whether it is the name of a method of SciPy's, which takes plain arrays only."""
-    return isinstance(method, str) and method.lower().replace("_", "-") in SCIPY
+def is_plain(method: Any) -> bool:
+    """Whether it is a method that takes plain arrays only, such as those of SciPy."""
+    if isinstance(method, str):
+        return method.lower().replace("_", "-") in {*SCIPY, "newton-sparse"}
+    return getattr(method, "plain", False)
 
 
 def choose_method(title: str, method: Any, problem: Problem) -> Any:
@@ -66,7 +71,9 @@ def choose_method(title: str, method: Any, problem: Problem) -> Any:
         raise TypeError(f"{title}: method is a {type(method).__name__}; it is the name of a method, or an object with "
                         "init(problem, x), step(problem, x, state), done(problem, x, state) and needs.")  # fmt: skip
     if problem.bounded and not getattr(method, "bounds", False):
-        raise ValueError(f"{title}: {type(method).__name__} takes no bounds. Use method='lbfgsb', or 'auto'.")
+        raise ValueError(
+            f"{title}: {type(method).__name__} takes no bounds. Use method='lbfgsb', 'trust-exact', or 'auto'."
+        )
     for name in method.needs:
         problem.require(name, method)
     return method

@@ -15,7 +15,7 @@ from adjoint.implicit.roots import equation_for
 from adjoint.linear.solvers.iteration import TRACED
 from adjoint.linear.solvers.monitor import Monitor
 from adjoint.optimize.captured import close_over
-from adjoint.optimize.choosing import choose_method, is_foreign
+from adjoint.optimize.choosing import choose_method, is_plain
 from adjoint.optimize.derivatives import attach_envelope
 from adjoint.optimize.foreign import run_scipy
 from adjoint.optimize.iteration import Ending, Iterate, Limits, run
@@ -125,7 +125,7 @@ def minimize(
         x, reports = solve(setting.x0, setting.known, *args)
     else:
         equation = equation_for(title, ("symmetric",) if setting.box is None else (), "auto", differentiate, check)
-        function = ImplicitFunction(setting.conditions(), solve, setting.x0, equation, True, title, is_foreign(method))
+        function = ImplicitFunction(setting.conditions(), solve, setting.x0, equation, True, title, is_plain(method))
         x, reports = function(setting.known, *args)
         if setting.gradient is None:
             reports["fun"] = attach_envelope(setting.function, x, reports["fun"], (setting.fixed, *args))

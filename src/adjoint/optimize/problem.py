@@ -15,8 +15,11 @@ from adjoint.implicit.vectors import dtype_of, named_element, to_arrays, to_vect
 from adjoint.linear.solvers.iteration import TRACED, both
 from adjoint.optimize.oracles import Counter
 from adjoint.program.types import ArrayType, Value, type_of
+from adjoint.sparse.derivatives import hessian as sparse_hessian
 
-__all__ = ["Problem", "Unknowns", "read_unknowns"]
+__all__ = ["COMPILED", "Problem", "Unknowns", "read_unknowns"]
+
+COMPILED = 100_000  # numbers in the products of a sparse derivative from which on they are compiled
 
 
 @final
@@ -102,6 +105,7 @@ class Problem(Counter):
         self.note = ""  # what is known about a failure
         self.last: Any = None  # the last state of a plain loop, for whoever interrupts it
         self._f, self._own_gradient = f, gradient
+        self._sparse: Any = None  # the Hessian with its coloring
         self._both = value_and_grad(self._checked)
         self._gradient = grad(self._checked)
 
@@ -201,6 +205,15 @@ class Problem(Counter):
         self.count("hessian")
         H = jacfwd(self._raw_gradient)(v)
         return 0.5 * (H + H.T)
+
+    def sparse_hessian(self, v: Value) -> Any:
+        """∇²f as a sparse matrix, by coloring."""
+        self.count("hessian")
+        if self._sparse is None:
+            f = lambda v: self._checked(self.tree(v))
+            coloring = sparse_hessian(f).coloring(v)
+            self._sparse = sparse_hessian(f, coloring=coloring, jit=self.size * len(coloring) > COMPILED)
+        return self._sparse(v)
 
     def measure(self, v: Value, g: Value) -> Value:
         """‖∇f‖∞, and with bounds ‖v - P(v - ∇f)‖∞: how far v is from stationary."""

@@ -6,7 +6,8 @@ from scipy import optimize as theirs
 
 import adjoint as ad
 from adjoint import optimize
-from adjoint.optimize.second_order.trust_region import solve_region
+from adjoint.optimize.second_order.trust_region import follow_dogleg, solve_region
+from tests.optimize.functions import rosenbrock
 
 
 @pytest.mark.parametrize("case", ["inside", "edge", "indefinite", "hard", "zero gradient"])
@@ -43,3 +44,48 @@ def test_digits_double():
     r = found.history["residual"]
     assert found.iterations <= 6
     assert r[4] / r[3] ** 2 < 1.0
+
+
+@pytest.mark.parametrize("rule", ["exact", "dogleg"])
+@pytest.mark.parametrize("bounds", [(None, 0.8), (-0.5, 0.5), (1.5, None)])
+def test_boxes_agree_with_scipy(rule, bounds):
+    low, high = (-np.inf if bounds[0] is None else bounds[0]), (np.inf if bounds[1] is None else bounds[1])
+    x0 = np.clip(np.full(6, 0.1), low, high)
+    method = optimize.TrustRegion(step_rule=rule)
+    for found in (
+        optimize.minimize(rosenbrock, x0, method=method, bounds=bounds),
+        ad.jit(lambda x: optimize.minimize(rosenbrock, x, method=method, bounds=bounds))(x0),
+    ):
+        assert found.converged
+        expected = theirs.minimize(rosenbrock, x0, jac=ad.grad(rosenbrock), method="L-BFGS-B", bounds=[bounds] * 6,
+                                   options={"ftol": 1e-15, "gtol": 1e-10})  # fmt: skip
+        np.testing.assert_allclose(found.value, expected.x, atol=1e-5)
+        assert np.all((found.value >= low) & (found.value <= high))
+
+
+def test_a_clipped_newton_step_would_stay_at_a_corner():
+    """min ½ xᵀHx - bᵀx in a box, with H so skew that the projected Newton step is no descent."""
+    H = np.array([[1.0, -0.99], [-0.99, 1.0]])
+    b = np.array([1.0, -0.9])
+    f = lambda x: 0.5 * x @ H @ x - b @ x
+    found = optimize.minimize(f, np.array([0.5, 0.5]), method="trust-exact", bounds=(0.0, 1.0))
+    grid = np.linspace(0.0, 1.0, 401)
+    values = [f(np.array([u, v])) for u in grid[::8] for v in grid[::8]]
+    assert found.converged
+    assert found.fun <= min(values) + 1e-9
+
+
+def test_dogleg_goes_over_the_cauchy_point():
+    """At a radius between both points the step lies on the segment, at that distance."""
+    H, g = np.diag([1.0, 10.0]), np.array([1.0, 3.0])
+    values, vectors = np.linalg.eigh(H)
+    cauchy, newton = -g * (g @ g) / (g @ H @ g), -np.linalg.solve(H, g)
+    radius = 0.5 * (np.linalg.norm(cauchy) + np.linalg.norm(newton))
+    p = follow_dogleg(values, vectors, g, radius)
+    np.testing.assert_allclose(np.linalg.norm(p), radius)
+    share = (p - cauchy) @ (newton - cauchy) / np.sum((newton - cauchy) ** 2)
+    assert 0 < share < 1
+    np.testing.assert_allclose(p, cauchy + share * (newton - cauchy))
+    np.testing.assert_allclose(follow_dogleg(values, vectors, g, 10.0), newton)
+    short = follow_dogleg(values, vectors, g, 0.01)
+    np.testing.assert_allclose(short, -0.01 * g / np.linalg.norm(g))

@@ -23,6 +23,14 @@ from adjoint.program.types import Value, type_of
 __all__ = ["Fit", "Propagated"]
 
 
+class Pattern(NamedTuple):
+    """Where the entries of a sparse Jacobian stand, row by row."""
+
+    indices: Any
+    indptr: Any
+    shape: tuple[int, int]
+
+
 class Propagated(NamedTuple):
     """A function of fitted parameters, and its standard error.
 
@@ -57,6 +65,7 @@ class Fit:
     absolute: bool = field(default=False, metadata={"static": True})  # r is in units of its standard deviation
     objective: Any = field(default=None, metadata={"static": True})  # v ↦ cost, where nothing was traced
     data_scale: Any = None  # ∂r/∂y of a curve fit, for `influence`
+    pattern: Pattern | None = field(default=None, metadata={"static": True})  # of a sparse ∂r, whose entries are kept
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or name == "optimum":
@@ -92,12 +101,12 @@ class Fit:
         np.round(fit.covariance(absolute=True), 6)  # → [[1.0, 0.0], [0.0, 0.2]]
         ```
         """
-        if isinstance(self.jacobian, Tracer) or np.ndim(self.jacobian) != 2:
+        if isinstance(self.jacobian, Tracer) or np.ndim(self.jacobian) != (2 if self.pattern is None else 1):
             raise ShapeError(
                 "least_squares: the covariance is that of one fit, and of known values. Return the fit from the "
                 "compiled or batched function, and ask it there (ad.tree.map(lambda a: a[i], fit))."
             )
-        J, r = np.asarray(primal(self.jacobian)), np.asarray(primal(self.residuals))
+        J, r = self._dense_jacobian(), np.asarray(primal(self.residuals))
         free = np.asarray(primal(self.free))
         m, n = J.shape
         k = int(np.sum(free))
@@ -114,6 +123,19 @@ class Fit:
                 "sigma= and absolute=True, or more data."
             )
         return C * (r @ r) / (m - k)
+
+    def _dense_jacobian(self) -> Any:
+        """∂r as a matrix."""
+        J = np.asarray(primal(self.jacobian))
+        if self.pattern is None:
+            if J.size == 0:
+                raise SolveError("least_squares: the fit was found by products with the Jacobian alone, which is not "
+                                 "kept. Take method='sparse' or 'lm'.")  # fmt: skip
+            return J
+        from scipy import sparse
+
+        made: Any = sparse.csr_array((J, self.pattern.indices, self.pattern.indptr), shape=self.pattern.shape)
+        return made.toarray()
 
     def _sizes(self, J: Any) -> Any:
         sizes = np.sqrt(np.sum(J * J, axis=0))
@@ -183,7 +205,7 @@ class Fit:
         v = to_vector([np.asarray(leaf) for leaf in leaves], types)
         free = np.asarray(self.free)
         H = jacfwd(grad(self.objective))(v)[np.ix_(free, free)]
-        J = np.asarray(self.jacobian)
+        J = self._dense_jacobian()
         found = np.zeros((len(v), len(J)), dtype_of(types))
         found[free] = -np.linalg.solve(H, J[:, free].T)
         if self.data_scale is not None:

@@ -18,12 +18,13 @@ from adjoint.linear.solvers.iteration import TRACED
 from adjoint.optimize.captured import close_over
 from adjoint.optimize.derivatives import attach_envelope
 from adjoint.optimize.iteration import Iterate, run
-from adjoint.optimize.least_squares.fit import Fit
+from adjoint.optimize.least_squares.fit import Fit, Pattern
 from adjoint.optimize.least_squares.foreign import run_scipy
 from adjoint.optimize.least_squares.gauss_newton import GaussNewton
 from adjoint.optimize.least_squares.losses import read_loss
 from adjoint.optimize.least_squares.marquardt import LevenbergMarquardt
-from adjoint.optimize.least_squares.problem import Residuals
+from adjoint.optimize.least_squares.problem import Products, Residuals
+from adjoint.optimize.least_squares.sparse_marquardt import SparseMarquardt
 from adjoint.optimize.minimizing import read_limits
 from adjoint.optimize.optimum import Optimum
 from adjoint.optimize.oracles import prepare_call
@@ -32,8 +33,15 @@ from adjoint.program.types import Value
 
 __all__ = ["curve_fit", "least_squares"]
 
-METHODS: dict[str, Callable[..., Any]] = {"lm": LevenbergMarquardt, "gauss-newton": GaussNewton}
+METHODS: dict[str, Callable[..., Any]] = {
+    "lm": LevenbergMarquardt,
+    "gauss-newton": GaussNewton,
+    "sparse": lambda scaled: SparseMarquardt(linear="cholesky", scaled=scaled),
+    "schur": lambda scaled: SparseMarquardt(linear="schur", scaled=scaled),
+    "lsmr": lambda scaled: SparseMarquardt(linear="lsmr", scaled=scaled),
+}
 SCIPY = ("trf", "dogbox")
+MATRIX = 300  # unknowns up to which Jacobians are dense
 ITERATIONS = 5000  # long curved valleys take many short steps
 
 
@@ -42,7 +50,8 @@ def least_squares(
     residual: Callable[..., Any],
     x0: Any,
     *args: Any,
-    method: Any = "lm",
+    method: Any = "auto",
+    sparsity: Any = "auto",
     bounds: Any = None,
     loss: Any = "linear",
     loss_scale: float = 1.0,
@@ -64,8 +73,10 @@ def least_squares(
 
     It has converged where no column of the Jacobian has a larger cosine with the residuals than `tol`, or a whole
     Gauss-Newton step changes nothing any more. `loss` is "linear", "huber", "soft_l1", "cauchy", "arctan" or a function
-    z ↦ ρ(z); `method` is "lm", "gauss-newton", an object, or SciPy's "trf" or "dogbox" with our Jacobian; `scale` is
-    "jacobian", or typical sizes of the unknowns. The other arguments are those of `minimize`. The answer tells errors:
+    z ↦ ρ(z); `method` is "lm", "gauss-newton", "sparse", "schur", "lsmr", an object, or SciPy's "trf" or "dogbox" with
+    our Jacobian; "auto" is "lm", and for many unknowns Levenberg and Marquardt's method with sparse Jacobians, whose
+    pattern is found or given as `sparsity` (None: they are dense). `scale` is "jacobian", or typical sizes of the
+    unknowns. The other arguments are those of `minimize`. The answer tells errors:
     `covariance()`, `standard_errors`, `propagate(g)`, `influence()`; derivatives are those of the conditions Jᵀ r = 0.
 
     ```python
@@ -89,8 +100,9 @@ def least_squares(
     limits = read_limits(title, max_iterations, max_evaluations, history, callback, stop, progress, ITERATIONS)
     dtype = setting.unknowns.dtype
     tol = (1e-10 if np.finfo(dtype).eps < 1e-10 else 1e-5) if tol is None else tol
-    chosen = _choose(title, method, own is None)
+    chosen = _choose(title, method, own is None, setting.unknowns.size, sparsity)
     functions = setting.parts.of_function(residual)
+    shapes: list[Any] = []
     given: Any = None if jacobian is None else setting.parts.of_function(jacobian)
 
     def solve(start: Any, known: Any, *theta: Any) -> Any:
@@ -107,16 +119,17 @@ def least_squares(
                 ending = run(chosen, problem, v, limits)
         x, reports = setting.reported(ending, dict(problem.counts), known)
         size = 1.0 if setting.unknowns.scale is None else setting.unknowns.scale
+        reports["state"] = None
         reports["residuals"] = ending.state.residuals
-        reports["jacobian"] = ending.state.jacobian / size
+        reports["jacobian"] = reported_jacobian(ending.state.jacobian, size, shapes)
         return x, reports
 
     if isinstance(differentiate, Unrolled):
         x, reports = solve(setting.x0, setting.known, *args)
     else:
         equation = equation_for(title, ("symmetric",) if setting.box is None else (), "auto", differentiate, check)
-        is_foreign = isinstance(chosen, str)
-        function = ImplicitFunction(setting.conditions(), solve, setting.x0, equation, True, title, is_foreign)
+        is_plain = isinstance(chosen, str) or getattr(chosen, "plain", False)
+        function = ImplicitFunction(setting.conditions(), solve, setting.x0, equation, True, title, is_plain)
         x, reports = function(setting.known, *args)
         reports["fun"] = attach_envelope(setting.function, x, reports["fun"], (setting.fixed, *args))
     whole = setting.parts.merge(x, setting.fixed)
@@ -130,10 +143,23 @@ def least_squares(
         tol if isinstance(tol, TRACED) else np.float64(tol), None, reports["active"], entries, None, None,
         f"least_squares by {name}",
     )  # fmt: skip
-    return _fit(setting, optimum, x, reports, args, absolute)
+    return _fit(setting, optimum, x, reports, args, absolute, shapes[-1] if shapes else None)
 
 
-def _fit(setting: Setting, optimum: Optimum, x: Any, reports: Any, args: Any, absolute: bool) -> Fit:
+def reported_jacobian(J: Any, size: Any, shapes: list[Any]) -> Any:
+    """J by its numbers: all of them, those of a sparse matrix (whose pattern goes to `shapes`), or none."""
+    if isinstance(J, Products):
+        return np.zeros((0, 0))
+    if not hasattr(J, "indptr"):
+        return J / size
+    scaled = J if np.ndim(size) == 0 else (J * (1.0 / size)).tocsr()
+    shapes.append(Pattern(scaled.indices, scaled.indptr, scaled.shape))
+    return scaled.data
+
+
+def _fit(
+    setting: Setting, optimum: Optimum, x: Any, reports: Any, args: Any, absolute: bool, pattern: Pattern | None
+) -> Fit:
     n = setting.unknowns.size
     free: Any = np.ones(n, bool)
     if reports["active"] is not None:
@@ -147,7 +173,7 @@ def _fit(setting: Setting, optimum: Optimum, x: Any, reports: Any, args: Any, ab
             return setting.function(setting.unknowns.tree(v if size is None else v / size), setting.fixed, *args)
 
         objective = evaluate
-    return Fit(optimum, reports["residuals"], reports["jacobian"], free, absolute, objective)
+    return Fit(optimum, reports["residuals"], reports["jacobian"], free, absolute, objective, pattern=pattern)
 
 
 def _sum_losses(residual: Any, rho: Any, size: float) -> Any:
@@ -157,7 +183,11 @@ def _sum_losses(residual: Any, rho: Any, size: float) -> Any:
     return 0.5 * size * size * sum(np.sum(rho(np.real(np.conj(r) * r) / size**2)) for r in leaves)
 
 
-def _choose(title: str, method: Any, scaled: bool) -> Any:
+def _choose(title: str, method: Any, scaled: bool, size: int, sparsity: Any) -> Any:
+    if method == "auto":
+        few = size <= MATRIX or sparsity is None
+        pattern = None if isinstance(sparsity, str) else sparsity
+        return LevenbergMarquardt(scaled=scaled) if few else SparseMarquardt(pattern=pattern, scaled=scaled)
     if isinstance(method, str):
         name = method.lower()
         if name in SCIPY:

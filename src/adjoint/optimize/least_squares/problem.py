@@ -11,13 +11,34 @@ from adjoint import tree
 from adjoint.api.jacobians import jacfwd, jacrev
 from adjoint.base.errors import DtypeError, ShapeError
 from adjoint.implicit.vectors import to_vector
+from adjoint.linear.operators.derivative_maps import jacobian as linear_jacobian
 from adjoint.linear.solvers.iteration import TRACED, both
 from adjoint.optimize.least_squares.losses import Loss, rescale
 from adjoint.optimize.oracles import Counter
-from adjoint.optimize.problem import Unknowns
+from adjoint.optimize.problem import COMPILED, Unknowns
 from adjoint.program.types import Value, type_of
+from adjoint.sparse.derivatives import jacobian as sparse_jacobian
 
-__all__ = ["Residuals"]
+__all__ = ["Products", "Residuals"]
+
+
+@final
+class Products:
+    """J by its products J @ u and J.T @ w, each counted."""
+
+    def __init__(self, problem: Residuals, J: Any, weight: Value | None, is_adjoint: bool = False) -> None:
+        self.problem, self.J, self.weight, self.is_adjoint = problem, J, weight, is_adjoint
+
+    @property
+    def T(self) -> Products:
+        return Products(self.problem, self.J, self.weight, not self.is_adjoint)
+
+    def __matmul__(self, u: Value) -> Value:
+        self.problem.count("vjp" if self.is_adjoint else "jvp")
+        if self.is_adjoint:
+            return self.J.adjoint @ (u if self.weight is None else self.weight * u)
+        found = self.J @ u
+        return found if self.weight is None else self.weight * found
 
 
 @final
@@ -37,7 +58,7 @@ class Residuals(Counter):
         jacobian: Callable[[Any], Any] | None = None,
         is_square: bool = False,
     ) -> None:
-        super().__init__(("residual", "jacobian"))
+        super().__init__(("residual", "jacobian", "jvp", "vjp"))
         self.title, self.unknowns, self.tol = title, unknowns, tol
         self.dtype, self.size = unknowns.dtype, unknowns.size
         self.eps = float(np.finfo(unknowns.dtype).eps)
@@ -46,6 +67,7 @@ class Residuals(Counter):
         self.is_square = is_square  # as many equations as unknowns
         self.last: Any = None
         self._function, self._jacobian = function, jacobian
+        self._sparse: Any = None  # the derivative with its coloring
 
     @property
     def bounded(self) -> bool:
@@ -103,6 +125,34 @@ class Residuals(Counter):
             return J if self.unknowns.scale is None else J * self.unknowns.scale
         derive: Any = jacfwd if self.size <= 2 * r.shape[0] else jacrev
         return derive(self.raw)(v)
+
+    def sparse_jacobian(self, v: Value, r: Value, pattern: Any = None) -> tuple[Any, Value]:
+        """∂r as a sparse matrix by coloring, and r, rescaled by the loss; where J is dense it is so all the same."""
+        self.count("jacobian")
+        J = self._make_sparse(v, pattern)
+        if self.unknowns.scale is not None and self._jacobian is not None:
+            J = (J * self.unknowns.scale).tocsr()
+        if self.loss is None:
+            return J, r
+        _, scaled, weight = rescale(self.loss, r, self.loss_scale)
+        J.data = J.data * np.repeat(weight, np.diff(J.indptr))
+        return J, scaled
+
+    def _make_sparse(self, v: Value, pattern: Any) -> Any:
+        from scipy import sparse
+
+        if self._jacobian is not None:
+            return sparse.csr_array(self._jacobian(self.tree(v)))
+        if self._sparse is None:
+            coloring = sparse_jacobian(self.raw, pattern).coloring(v)
+            work = coloring.shape[0] + coloring.shape[1]
+            self._sparse = sparse_jacobian(self.raw, coloring=coloring, jit=work * len(coloring) > COMPILED)
+        return self._sparse(v)
+
+    def linearize(self, v: Value) -> Products:
+        """∂r by its products alone, rescaled by the loss."""
+        weight = None if self.loss is None else rescale(self.loss, self.raw(v), self.loss_scale)[2]
+        return Products(self, linear_jacobian(self.raw)(v), weight)
 
     def measure(self, v: Value, g: Value) -> Value:
         """‖∇cost‖∞, with bounds ‖v - P(v - ∇cost)‖∞."""

@@ -59,6 +59,9 @@ class _State(NamedTuple):
 class NewtonRoot:
     """Newton's method with a search; with `krylov` the linear equations are solved by gmres, without a matrix.
 
+    With `sparse` the Jacobian is a sparse matrix, found by coloring and solved by a sparse factorization; this runs on
+    plain arrays, in compiled programs too.
+
     ```python
     F = lambda x: np.stack([x[0] ** 2 + x[1] ** 2 - 1, x[0] - x[1]])
     found = ad.optimize.root(F, np.array([1.0, 0.5]), method=ad.optimize.NewtonRoot())
@@ -68,8 +71,14 @@ class NewtonRoot:
 
     krylov: bool = False
     trials: int = 40
+    sparse: bool = False
     needs = ("residual", "jacobian")
     descends = True
+
+    @property
+    def plain(self) -> bool:
+        """Whether it takes plain arrays only."""
+        return self.sparse
 
     def init(self, problem: Residuals, x: Value) -> _State:
         """F at the start."""
@@ -84,6 +93,8 @@ class NewtonRoot:
             product = lambda u: jvp(problem.raw, (x,), (u,))[1]
             tol = np.minimum(0.1, np.sqrt(norm(r)))
             p = -gmres(from_function(product, problem.size), r, tol=tol).value
+        elif self.sparse:
+            p = -solve_sparse(problem.sparse_jacobian(x, r)[0], r)
         else:
             _, J = problem.jacobian(x, r)
             p = -solve_square(J, r)
@@ -112,6 +123,16 @@ def solve_square(J: Value, r: Value) -> Value:
     regular = both(np.all(np.isfinite(J)), values[-1] > eps * values[0])
     safe = either(regular, J, np.eye(len(r), dtype=r.dtype))
     return either(regular, np.linalg.solve(safe, r), np.nan + 0 * r)
+
+
+def solve_sparse(J: Any, r: Value) -> Value:
+    """J⁻¹ r of a sparse matrix; not finite where J is singular."""
+    from scipy.sparse.linalg import splu
+
+    try:
+        return splu(J.tocsc()).solve(r)
+    except RuntimeError:  # SuperLU says so of a matrix that is exactly singular
+        return np.full_like(r, np.nan)
 
 
 class _BroydenState(NamedTuple):

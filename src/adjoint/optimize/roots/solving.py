@@ -26,17 +26,21 @@ from adjoint.optimize.roots.anderson import Anderson, Picard
 from adjoint.optimize.roots.newton import Broyden, NewtonRoot
 from adjoint.optimize.setting import Setting
 from adjoint.optimize.statuses import CONVERGED, SINGULAR
+from adjoint.program.trace import live_trace
+from adjoint.sparse.derivatives import jacobian as sparse_jacobian
 
 __all__ = ["fixed_point", "root"]
 
 ROOTS: dict[str, Any] = {
     "newton": NewtonRoot,
     "krylov": lambda: NewtonRoot(krylov=True),
+    "sparse": lambda: NewtonRoot(sparse=True),
     "broyden": Broyden,
     "lm": LevenbergMarquardt,
 }
 FIXED: dict[str, Any] = {"anderson": Anderson, "picard": Picard}
-MATRIX = 300  # unknowns up to which ∂F is a matrix
+MATRIX = 300  # unknowns up to which ∂F is a dense matrix
+COLORS = 30  # products up to which it is a sparse one
 
 
 def _choose(title: str, method: Any, known: dict[str, Any]) -> Any:
@@ -72,8 +76,9 @@ def root(
     """x with F(x, *args) = 0, from x0: as many equations as unknowns, in any trees.
 
     It has converged where every equation holds to `tol`. `method` is "newton" (with a search; the default), "krylov"
-    (Newton's method without a matrix, the default for many unknowns), "broyden", or "lm" (Levenberg and Marquardt's
-    method, which is safe far from a root); "singular" is said where ∂F determines no step. The other arguments are
+    (Newton's method without a matrix), "sparse" (with a sparse one, by coloring), "broyden", or "lm" (Levenberg and
+    Marquardt's method, which is safe far from a root); "singular" is said where ∂F determines no step. For many unknowns
+    the default is "sparse" where few products give ∂F, else "krylov". The other arguments are
     those of `minimize`; the derivative is that of the equation.
 
     ```python
@@ -127,6 +132,19 @@ def fixed_point(
                   differentiate, check)  # fmt: skip
 
 
+def _is_sparse(setting: Setting, args: Any) -> bool:
+    """Whether ∂F is found from few products, and nothing is traced: a sparse matrix is then a plain one."""
+    if live_trace() is not None:
+        return False
+    flat = lambda v: setting.unknowns.flat(setting.function(setting.unknowns.tree(v), setting.fixed, *args))
+    v = setting.unknowns.vector(setting.x0)
+    with np.errstate(all="ignore"):
+        if np.shape(flat(v)) != v.shape:
+            return False
+        coloring = sparse_jacobian(flat).coloring(v)
+    return len(coloring) <= COLORS and coloring.pattern.nnz <= COLORS * v.size
+
+
 def _solve(
     title: str, residual: Any, condition: Any, x0: Any, args: Any, method: Any, known: Any, bounds: Any, tol: Any,
     scale: Any, frozen: Any, limits: Any, differentiate: Any, check: str,
@@ -138,7 +156,7 @@ def _solve(
     setting = Setting.of(title, residual, x0, bounds, scale, frozen, None, False)
     size = setting.unknowns.size
     if method == "auto":
-        method = "newton" if size <= MATRIX else "krylov"
+        method = "newton" if size <= MATRIX else "sparse" if _is_sparse(setting, args) else "krylov"
     chosen = _choose(title, method, known)
     eps = float(np.finfo(setting.unknowns.dtype).eps)
     tol = (1e-11 if eps < 1e-10 else 1e-5) if tol is None else tol
@@ -172,7 +190,9 @@ def _solve(
         if setting.parts.free is not None:
             whole = setting.function
         equations = lambda x, known, *theta: whole(x, known[0], *theta)
-        x, reports = ImplicitFunction(equations, solve, setting.x0, equation, True, title)(setting.known, *args)
+        is_plain = getattr(chosen, "plain", False)
+        function = ImplicitFunction(equations, solve, setting.x0, equation, True, title, is_plain)
+        x, reports = function(setting.known, *args)
     count, entries = reports["iterations"], reports["history"]
     if entries is not None and not isinstance(count, TRACED) and np.ndim(count) == 0:
         entries = {name: each[: int(count) + 1] for name, each in entries.items()}

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
+from adjoint.base.suggestions import did_you_mean
 from adjoint.linear.solvers.iteration import both, either, no, norm
 from adjoint.optimize.iteration import as_code, judge, repeat
 from adjoint.optimize.problem import Problem
@@ -67,6 +68,32 @@ def solve_region(values: Value, vectors: Value, g: Value, radius: Value) -> Valu
     return vectors @ p
 
 
+def follow_dogleg(values: Value, vectors: Value, g: Value, radius: Value) -> Value:
+    """The point at the radius along the path from 0 to the Cauchy point to Newton's point.
+
+    Newton's point is that of |λ| where the curvature is negative, so that the path always falls.
+    """
+    eps = float(np.finfo(g.dtype).eps)
+    b = vectors.T @ g
+    span = np.maximum(np.max(np.abs(values)), 1e-300 if eps < 1e-10 else 1e-30)
+    curvature, square = np.sum(values * b * b), np.sum(b * b)
+    newton = -(b / np.maximum(np.abs(values), 10.0 * eps * span))
+    upward = curvature > 0
+    t = either(upward, square / either(upward, curvature, 1.0 + 0 * curvature), np.inf + 0 * curvature)
+    size = np.sqrt(square)
+    t = np.minimum(t, radius / either(size > 0, size, 1.0 + 0 * size))
+    cauchy = -t * b
+    at_edge = np.logical_or(no(upward), norm(cauchy) >= (1.0 - 4.0 * eps) * radius)
+    d = newton - cauchy
+    A, B, C = np.sum(d * d), np.sum(cauchy * d), np.sum(cauchy * cauchy) - radius * radius
+    root = np.sqrt(np.maximum(B * B - A * C, 0.0))
+    tau = np.minimum((root - B) / either(A > 0, A, 1.0 + 0 * A), 1.0)
+    return vectors @ either(at_edge, cauchy, cauchy + tau * d)
+
+
+RULES = {"exact": solve_region, "dogleg": follow_dogleg}
+
+
 class _State(NamedTuple):
     value: Value
     gradient: Value
@@ -87,7 +114,9 @@ def decompose_hessian(problem: Problem, x: Value) -> tuple[Value, Value]:
 class TrustRegion:
     """Newton's method with an exact step within a trust region; it leaves saddle points behind.
 
-    For up to some hundred unknowns: the Hessian is a matrix, whose eigenvalues are computed in each step.
+    For up to some hundred unknowns: the Hessian is a matrix, whose eigenvalues are computed in each step. `step_rule`
+    is "exact", or "dogleg", which follows the path over the Cauchy point. With bounds the model is minimized over the
+    unknowns that no bound holds, and the step is projected.
 
     ```python
     f = lambda x: x[0] ** 2 - x[1] ** 2 + 0.25 * x[1] ** 4
@@ -99,8 +128,15 @@ class TrustRegion:
     radius: float = 1.0
     largest: float = 1e6
     accept: float = 1e-4
+    step_rule: str = "exact"
     needs = ("value", "gradient", "hessian")
     descends = True
+    bounds = True
+
+    def __post_init__(self) -> None:
+        if self.step_rule not in RULES:
+            near = did_you_mean(self.step_rule, RULES) or f"They are: {', '.join(RULES)}."
+            raise ValueError(f"TrustRegion: step_rule={self.step_rule!r} is none. {near}")
 
     def init(self, problem: Problem, x: Value) -> _State:
         """Value, gradient and Hessian at the start."""
@@ -111,13 +147,15 @@ class TrustRegion:
     def step(self, problem: Problem, x: Value, state: _State) -> tuple[Value, _State]:
         """One step; where the model was wrong only the radius changes."""
         g, radius = state.gradient, state.radius
-        p = solve_region(state.values, state.vectors, g, radius)
-        q = state.vectors.T @ p
-        promised = -(np.vdot(g, p) + 0.5 * np.sum(state.values * q * q))
-        moved = x + p
+        p = self._choose_step(problem, x, state)
+        promised = -model_change(state, p)
+        moved = problem.project(x + p)
         value, gradient = problem.value_and_gradient(moved)
         finite = problem.finite(value, gradient)
-        ratio, hidden = compute_gain(problem, state.value, value, promised, norm(g), norm(gradient))
+        sizes = (
+            (problem.measure(x, g), problem.measure(moved, gradient)) if problem.bounded else (norm(g), norm(gradient))
+        )
+        ratio, hidden = compute_gain(problem, state.value, value, promised, *sizes)
         good = both(finite, ratio > self.accept)
         new_radius = resize_radius(radius, norm(p), ratio, finite, self.largest)
         values, vectors = problem.when(
@@ -129,12 +167,64 @@ class TrustRegion:
         new = _State(either(good, value, state.value), either(good, gradient, g), values, vectors, new_radius, code)
         return either(good, moved, x), new
 
+    def _choose_step(self, problem: Problem, x: Value, state: _State) -> Value:
+        """The step within the radius and the bounds."""
+        solve = RULES[self.step_rule]
+        g, values, vectors = state.gradient, state.values, state.vectors
+        if problem.lower is None or problem.upper is None:
+            return solve(values, vectors, g, state.radius)
+        free = free_of_bounds(problem, x, g)
+        H = restrict((vectors * values) @ vectors.T, free)
+        g = np.where(free, g, 0.0)
+        inside = problem.project(x + solve(*np.linalg.eigh(H), g, state.radius)) - x
+        # of that, its part along the way, and points along the projected gradient, the one that promises most
+        best, lowest = inside, model_change(state, inside)
+        size = norm(g)
+        t = state.radius / either(size > 0, size, 1.0 + 0 * size)
+        Hg = H @ g
+        curvature = np.vdot(g, Hg)
+        cauchy = either(curvature > 0, np.vdot(g, g) / either(curvature > 0, curvature, 1.0 + 0 * curvature), t)
+        t = np.minimum(t, cauchy)
+        for share in (1.0, 0.25, 0.0625, 0.015625):
+            p = problem.project(x - share * t * g) - x
+            change = model_change(state, p)
+            better = change < lowest
+            best, lowest = either(better, p, best), either(better, change, lowest)
+        return best
+
     def done(self, problem: Problem, x: Value, state: _State) -> Value:
-        """Where the gradient is small and the curvature nowhere negative."""
+        """Where the gradient is small and the curvature nowhere negative, among the unknowns that no bound holds."""
         code = judge(problem, x, state)
         values = state.values
+        if problem.bounded:
+            free = strictly_inside(problem, x)
+            values = np.linalg.eigvalsh(restrict((state.vectors * values) @ state.vectors.T, free))
         negative = values[0] < -(problem.eps**0.5) * np.maximum(np.max(np.abs(values)), 1.0)
         return as_code(either(both(code == CONVERGED, negative), RUNNING, code))
+
+
+def model_change(state: _State, p: Value) -> Value:
+    """⟨g, p⟩ + ½ ⟨p, H p⟩."""
+    q = state.vectors.T @ p
+    return np.vdot(state.gradient, p) + 0.5 * np.sum(state.values * q * q)
+
+
+def free_of_bounds(problem: Problem, x: Value, g: Value) -> Value:
+    """Unknowns that the gradient does not press against a bound."""
+    return np.logical_not(np.logical_or(np.logical_and(x <= problem.lower, g >= 0),
+                                        np.logical_and(x >= problem.upper, g <= 0)))  # fmt: skip
+
+
+def strictly_inside(problem: Problem, x: Value) -> Value:
+    """Unknowns that are at no bound."""
+    return np.logical_and(x > problem.lower, x < problem.upper)
+
+
+def restrict(H: Value, free: Value) -> Value:
+    """H where both unknowns are free, and its largest size on the diagonal of the others."""
+    keep = free.astype(H.dtype)
+    size = np.maximum(np.max(np.abs(H)), 1e-30)
+    return H * keep[:, None] * keep + np.diag((1.0 - keep) * size)
 
 
 def compute_gain(
