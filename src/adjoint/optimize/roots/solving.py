@@ -77,9 +77,9 @@ def root(
 
     It has converged where every equation holds to `tol`. `method` is "newton" (with a search; the default), "krylov"
     (Newton's method without a matrix), "sparse" (with a sparse one, by coloring), "broyden", or "lm" (Levenberg and
-    Marquardt's method, which is safe far from a root); "singular" is said where ∂F determines no step. For many unknowns
-    the default is "sparse" where few products give ∂F, else "krylov". The other arguments are
-    those of `minimize`; the derivative is that of the equation.
+    Marquardt's method, which is safe far from a root); "singular" is said where ∂F determines no step. For many
+    unknowns the default is "sparse" where few products give ∂F, else "krylov". The other arguments are those of
+    `minimize`; the derivative is that of the equation.
 
     ```python
     F = lambda x, a: np.stack([x[0] ** 2 + x[1] ** 2 - a, x[0] - x[1]])
