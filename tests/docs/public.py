@@ -16,6 +16,7 @@ OWN = (
     "adjoint.linear",
     "adjoint.memory",
     "adjoint.nn",
+    "adjoint.nn.initializers",
     "adjoint.optimize",
     "adjoint.random",
     "adjoint.series",

@@ -143,7 +143,7 @@ def test_unhashable_static_values_are_compared_by_identity():
 class Marked:
     w: Any
     size: Any = field(default=3, metadata={"static": True})
-    options: Any = tree.static(default=(1, 2), repr=False)  # noqa: RUF009 (it calls dataclasses.field)
+    options: Any = tree.static(default=(1, 2), repr=False)
 
 
 def test_marked_fields_are_static_even_when_they_are_numbers():

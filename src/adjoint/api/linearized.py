@@ -81,10 +81,9 @@ def tangents_of(chosen: Selection, given: Any, what: str) -> list[Value]:
             and not isinstance(leaf, Tracer)
             and np.any(np.not_equal(leaf, 0))
         ):
-            raise DtypeError(
-                f"{what}: {chosen.names[i]} is an integer, and integers are not differentiable: its tangent must be "
-                "zero or None."
-            )
+            is_state = type_of(chosen.leaves[i]).dtype.kind in "fc"
+            kind = "is state that the function changes, which is" if is_state else "is an integer, and integers are"
+            raise DtypeError(f"{what}: {chosen.names[i]} {kind} not differentiable: its tangent must be zero or None.")
     types, names = [type_of(v) for v in chosen.values], chosen.names
     return check_tangents([leaves[i] for i in chosen.active], types, what, [names[i] for i in chosen.active])
 

@@ -49,9 +49,14 @@ def is_object(value: Any) -> bool:
 
 def is_holder(cls: type, is_user_class: Callable[[type], bool]) -> bool:
     """Whether code of a library may read any attribute of an object: its class is made from one of a library's."""
-    if issubclass(cls, _HOLDERS):
+    if issubclass(cls, _HOLDERS) or is_layer(cls):
         return True
     return is_user_class(cls) and not all(is_user_class(b) or b.__module__ in _BARE for b in cls.__mro__)
+
+
+def is_layer(cls: type) -> bool:
+    """Whether a class is one of `adjoint.nn`: code of this library, on arrays of the user's."""
+    return cls.__module__.startswith("adjoint.nn.")
 
 
 def is_used_up(value: Any) -> bool:

@@ -22,6 +22,7 @@ from adjoint.jit.objects import (
     instance_captures,
     instance_names,
     is_holder,
+    is_layer,
     is_method_like,
     is_object,
     is_used_up,
@@ -160,7 +161,7 @@ class Walk:
 
     def _is_log(self, read: Capture) -> bool:
         if read.kind in ("attribute", "slot"):
-            return read.key not in self._read and not self.is_any
+            return read.key not in self._read and not self.is_any and not is_layer(cast(Any, type(read.owner)))
         return read.kind in ("cell", "global") and read.key not in self._read
 
     def _is_state(self, owner: Any, name: str, value: Any) -> bool:

@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from adjoint.nn import initializers
     from adjoint.nn.activations import (
         elu,
         gelu,
@@ -34,7 +35,29 @@ if TYPE_CHECKING:
         step,
         swiglu,
     )
+    from adjoint.nn.adapters import LoRA
+    from adjoint.nn.convolution import Conv, ConvTranspose
+    from adjoint.nn.dropping import Dropout, dropout
     from adjoint.nn.encoding import decode, in_simplex, log_product, log_sum, logit, one_hot
+    from adjoint.nn.linear import Bilinear, Embedding, Linear
+    from adjoint.nn.mlp import MLP
+    from adjoint.nn.normalization import BatchNorm, GroupNorm, LayerNorm, RMSNorm
+    from adjoint.nn.residual import Concat, Residual, Sequential
+    from adjoint.nn.sequence.attention import MultiHead, attention, causal_mask
+    from adjoint.nn.sequence.caching import Cache
+    from adjoint.nn.sequence.cells import GRUCell, LSTMCell, RNNCell
+    from adjoint.nn.sequence.decoding import EncoderDecoder, SequenceDecoder
+    from adjoint.nn.sequence.language import Classify, EncoderDecoderTransformer, LanguageModel, Span, Tag
+    from adjoint.nn.sequence.packing import Packed, SpecialTokens, packed, padded, prompted
+    from adjoint.nn.sequence.positions import LearnedPositions, alibi, rope, sinusoidal
+    from adjoint.nn.sequence.pretraining import MaskedTokens, SentencePairs, masked_tokens, next_sentence
+    from adjoint.nn.sequence.recurrent import GRU, LSTM, RNN, pool
+    from adjoint.nn.sequence.sampling import generate, restricted
+    from adjoint.nn.sequence.transformer import Decoder, Encoder, FeedForward, TransformerLayer
+    from adjoint.nn.stacking import Stack
+    from adjoint.nn.statistics import RunningStatistics, trainable
+    from adjoint.nn.summarizing import Summary, summary
+    from adjoint.nn.tapping import taps
 
 __all__ = [  # noqa: RUF022  (by subject)
     # activations
@@ -64,6 +87,74 @@ __all__ = [  # noqa: RUF022  (by subject)
     "log_sum",
     "logit",
     "one_hot",
+    # initial values
+    "initializers",
+    # layers
+    "Bilinear",
+    "Embedding",
+    "Linear",
+    "MLP",
+    "Conv",
+    "ConvTranspose",
+    "BatchNorm",
+    "GroupNorm",
+    "LayerNorm",
+    "RMSNorm",
+    "Dropout",
+    "dropout",
+    "LoRA",
+    # layers of layers
+    "Concat",
+    "Residual",
+    "Sequential",
+    "Stack",
+    # recurrent networks
+    "GRUCell",
+    "LSTMCell",
+    "RNNCell",
+    "GRU",
+    "LSTM",
+    "RNN",
+    "pool",
+    "EncoderDecoder",
+    "SequenceDecoder",
+    # attention
+    "MultiHead",
+    "attention",
+    "causal_mask",
+    "LearnedPositions",
+    "alibi",
+    "rope",
+    "sinusoidal",
+    # transformers
+    "Decoder",
+    "Encoder",
+    "FeedForward",
+    "TransformerLayer",
+    "Classify",
+    "EncoderDecoderTransformer",
+    "LanguageModel",
+    "Span",
+    "Tag",
+    "Cache",
+    # text
+    "generate",
+    "restricted",
+    "Packed",
+    "SpecialTokens",
+    "packed",
+    "padded",
+    "prompted",
+    "MaskedTokens",
+    "SentencePairs",
+    "masked_tokens",
+    "next_sentence",
+    # models as trees
+    "RunningStatistics",
+    "trainable",
+    "Summary",
+    "summary",
+    "taps",
 ]
 
 # The file that defines each name.
@@ -73,6 +164,29 @@ _HOMES = {
         "softargmax_inverse softmax softplus step swiglu"
     ),
     "encoding": "decode in_simplex log_product log_sum logit one_hot",
+    "initializers": "initializers",
+    "linear": "Bilinear Embedding Linear",
+    "mlp": "MLP",
+    "convolution": "Conv ConvTranspose",
+    "normalization": "BatchNorm GroupNorm LayerNorm RMSNorm",
+    "dropping": "Dropout dropout",
+    "adapters": "LoRA",
+    "residual": "Concat Residual Sequential",
+    "stacking": "Stack",
+    "sequence.cells": "GRUCell LSTMCell RNNCell",
+    "sequence.recurrent": "GRU LSTM RNN pool",
+    "sequence.decoding": "EncoderDecoder SequenceDecoder",
+    "sequence.attention": "MultiHead attention causal_mask",
+    "sequence.positions": "LearnedPositions alibi rope sinusoidal",
+    "sequence.transformer": "Decoder Encoder FeedForward TransformerLayer",
+    "sequence.language": "Classify EncoderDecoderTransformer LanguageModel Span Tag",
+    "sequence.caching": "Cache",
+    "sequence.sampling": "generate restricted",
+    "sequence.packing": "Packed SpecialTokens packed padded prompted",
+    "sequence.pretraining": "MaskedTokens SentencePairs masked_tokens next_sentence",
+    "statistics": "RunningStatistics trainable",
+    "summarizing": "Summary summary",
+    "tapping": "taps",
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 

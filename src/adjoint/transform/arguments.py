@@ -158,6 +158,8 @@ def select(
         for i, leaf in enumerate(leaves)
     ]
     whole_argument = _whole_arguments(chosen)
+    generators = GeneratorArguments(transformation, chosen, structure)
+    state = generators.numbers  # changed by the function: constants of its derivative
     active: list[int] = []
     for i, value in enumerate(values):
         whole = whole_argument[i]
@@ -168,7 +170,8 @@ def select(
         else:
             kind = value.dtype.kind
         if kind in "fc":
-            active.append(i)
+            if i not in state:
+                active.append(i)
         elif whole:
             raise DtypeError(
                 f"{transformation}: argument {naming()[i]} has dtype "
@@ -180,8 +183,6 @@ def select(
                     else "differentiate another argument (argnums=…)."
                 )
             )
-
-    generators = GeneratorArguments(transformation, chosen, structure)
 
     def call(new: Sequence[Value]) -> Any:
         trees = tree.unflatten(structure, new)

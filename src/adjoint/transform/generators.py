@@ -24,6 +24,11 @@ class GeneratorArguments:
     def __bool__(self) -> bool:
         return bool(self.positions)
 
+    @property
+    def numbers(self) -> set[int]:
+        """The numbers of their leaves among all leaves of the arguments."""
+        return {i for position in self.positions for i in range(position.first, position.first + position.width)}
+
     def copies(self, arguments: Any) -> list[Stateful]:
         """Their copies in a copy of the arguments."""
         return [position.state for position in states(self.what, arguments)] if self.positions else []
@@ -55,7 +60,7 @@ class GeneratorArguments:
     def split(self, leaves: list[Any], axes: Sequence[int | None], size: int | None) -> list[Any]:
         """The leaves, where a single container that is to be mapped has become a stack: one for each batch element."""
         leaves = list(leaves)
-        own = {i for position in self.positions for i in range(position.first, position.first + position.width)}
+        own = self.numbers
         if size is None:
             shapes = [(np.shape(x), a) for i, (x, a) in enumerate(zip(leaves, axes)) if a is not None and i not in own]
             size = next((shape[a] for shape, a in shapes if -len(shape) <= a < len(shape)), None)

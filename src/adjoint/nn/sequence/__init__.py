@@ -1,0 +1,1 @@
+"""Models of sequences: recurrent layers, attention, transformers, language models."""

@@ -1,0 +1,190 @@
+"""Cells of recurrent networks: one step, from an input and a state to the next state.
+
+Each has `project(x)`, the part that does not depend on the state (computed for a whole sequence at once), and
+`step(projected, state)`. Gates stand side by side in one matrix: (inputs, gates · width).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from adjoint import tree
+from adjoint.nn import initializers
+from adjoint.nn.locating import checked_input
+from adjoint.program.types import Value
+from adjoint.scipy import special
+
+__all__ = ["GRUCell", "LSTMCell", "RNNCell"]
+
+
+def _drawn(rng: Any, gates: int, inputs: int, width: int, dtype: Any) -> list[Value]:
+    """Weights of the input and of the state, and a bias: uniform between ±1/√width."""
+    shapes = [(inputs, gates * width), (width, gates * width), (gates * width,)]
+    return [initializers.torch_linear(rng, shape, dtype, fan=(width, width)) for shape in shapes]
+
+
+@dataclass(frozen=True)
+class RNNCell:
+    """h ← activation(x @ input + h @ recurrent + bias).
+
+    ```python
+    cell = ad.nn.RNNCell(np.array([[1.0]]), np.array([[0.5]]), np.array([0.0]), activation=lambda u: u)
+    h = np.array([0.0])
+    [float((h := cell(np.array([1.0]), h))[0]) for _ in range(3)]  # → [1.0, 1.5, 1.75]
+    ```
+    """
+
+    input: Value
+    recurrent: Value
+    bias: Value
+    activation: Callable[[Any], Any] = tree.static(default=np.tanh)
+
+    @classmethod
+    def init(
+        cls, rng: Any, inputs: int, width: int, *, activation: Callable[[Any], Any] = np.tanh, dtype: Any = np.float64
+    ) -> RNNCell:
+        """Uniform numbers between ±1/√width."""
+        input, recurrent, bias = _drawn(rng, 1, inputs, width, dtype)  # noqa: A001  (the field)
+        return cls(input, recurrent, bias, activation)
+
+    @property
+    def width(self) -> int:
+        return self.recurrent.shape[0]
+
+    @property
+    def title(self) -> str:
+        return f"RNNCell {self.input.shape[0]} → {self.width}"
+
+    def start(self, batch: tuple[int, ...]) -> Value:
+        """The state 0."""
+        return np.zeros((*batch, self.width), self.recurrent.dtype)
+
+    def project(self, x: Any) -> Value:
+        return checked_input(self, x, self.input, self.input.shape[0]) @ self.input + self.bias
+
+    def step(self, projected: Value, state: Value) -> Value:
+        return self.activation(projected + state @ self.recurrent)
+
+    def output(self, state: Value) -> Value:
+        """What of a state is given to the outside."""
+        return state
+
+    def __call__(self, x: Any, state: Value, *, rng: Any = None) -> Value:
+        return self.step(self.project(x), state)
+
+
+@dataclass(frozen=True)
+class LSTMCell:
+    """Long short-term memory: a state (h, c), and gates i, f, g, o, which stand in this order.
+
+    i, f, g, o = σ(…), σ(…), tanh(…), σ(…) of x @ input + h @ recurrent + bias; c ← f c + i g; h ← o tanh c.
+
+    ```python
+    cell = ad.nn.LSTMCell.init(ad.random.default_rng(0), 3, 4)
+    h, c = cell(np.ones((2, 3)), cell.start((2,)))
+    h.shape, c.shape  # → ((2, 4), (2, 4))
+    ```
+    """
+
+    input: Value
+    recurrent: Value
+    bias: Value
+
+    @classmethod
+    def init(cls, rng: Any, inputs: int, width: int, *, dtype: Any = np.float64) -> LSTMCell:
+        """Uniform numbers between ±1/√width."""
+        return cls(*_drawn(rng, 4, inputs, width, dtype))
+
+    @property
+    def width(self) -> int:
+        return self.recurrent.shape[0]
+
+    @property
+    def title(self) -> str:
+        return f"LSTMCell {self.input.shape[0]} → {self.width}"
+
+    def start(self, batch: tuple[int, ...]) -> tuple[Value, Value]:
+        """The state 0."""
+        zeros = np.zeros((*batch, self.width), self.recurrent.dtype)
+        return zeros, zeros.copy()
+
+    def project(self, x: Any) -> Value:
+        return checked_input(self, x, self.input, self.input.shape[0]) @ self.input + self.bias
+
+    def step(self, projected: Value, state: tuple[Value, Value]) -> tuple[Value, Value]:
+        h, c = state
+        n = self.width
+        gates = projected + h @ self.recurrent
+        i, f, o = (
+            special.expit(gates[..., :n]),
+            special.expit(gates[..., n : 2 * n]),
+            special.expit(gates[..., 3 * n :]),
+        )
+        c = f * c + i * np.tanh(gates[..., 2 * n : 3 * n])
+        return o * np.tanh(c), c
+
+    def output(self, state: tuple[Value, Value]) -> Value:
+        """What of a state is given to the outside."""
+        return state[0]
+
+    def __call__(self, x: Any, state: tuple[Value, Value], *, rng: Any = None) -> tuple[Value, Value]:
+        return self.step(self.project(x), state)
+
+
+@dataclass(frozen=True)
+class GRUCell:
+    """Gated recurrent unit, with gates r, z and the candidate n, in this order.
+
+    r, z = σ(…), σ(…) of x @ input + h @ recurrent + bias; n = tanh(its part of x @ input + bias + r · (its part of
+    h @ recurrent + candidate_bias)); h ← (1 - z) n + z h.
+
+    ```python
+    cell = ad.nn.GRUCell.init(ad.random.default_rng(0), 3, 4)
+    cell(np.ones((2, 3)), cell.start((2,))).shape  # → (2, 4)
+    ```
+    """
+
+    input: Value
+    recurrent: Value
+    bias: Value
+    candidate_bias: Value
+
+    @classmethod
+    def init(cls, rng: Any, inputs: int, width: int, *, dtype: Any = np.float64) -> GRUCell:
+        """Uniform numbers between ±1/√width."""
+        input, recurrent, bias = _drawn(rng, 3, inputs, width, dtype)  # noqa: A001  (the field)
+        return cls(input, recurrent, bias, initializers.torch_linear(rng, (width,), dtype, fan=(width, width)))
+
+    @property
+    def width(self) -> int:
+        return self.recurrent.shape[0]
+
+    @property
+    def title(self) -> str:
+        return f"GRUCell {self.input.shape[0]} → {self.width}"
+
+    def start(self, batch: tuple[int, ...]) -> Value:
+        """The state 0."""
+        return np.zeros((*batch, self.width), self.recurrent.dtype)
+
+    def project(self, x: Any) -> Value:
+        return checked_input(self, x, self.input, self.input.shape[0]) @ self.input + self.bias
+
+    def step(self, projected: Value, state: Value) -> Value:
+        n = self.width
+        own = state @ self.recurrent
+        gates = special.expit(projected[..., : 2 * n] + own[..., : 2 * n])
+        r, z = gates[..., :n], gates[..., n:]
+        candidate = np.tanh(projected[..., 2 * n :] + r * (own[..., 2 * n :] + self.candidate_bias))
+        return candidate + z * (state - candidate)
+
+    def output(self, state: Value) -> Value:
+        """What of a state is given to the outside."""
+        return state
+
+    def __call__(self, x: Any, state: Value, *, rng: Any = None) -> Value:
+        return self.step(self.project(x), state)
