@@ -16,6 +16,7 @@ from tests.support import browsers
 os.environ.pop("COLUMNS", None)  # workers of pytest-xdist set it, and what is printed would depend on it
 
 os.environ["MPLBACKEND"] = "Agg"
+os.environ.setdefault("ADJOINT_THREADS", "1")  # tests run side by side; those of threads set how many they want
 if "ADJOINT_CACHE_DIR" not in os.environ:  # machine code made by tests does not go into the user's cache
     os.environ["ADJOINT_CACHE_DIR"] = tempfile.mkdtemp(prefix="adjoint-tests-")
     atexit.register(shutil.rmtree, os.environ["ADJOINT_CACHE_DIR"], ignore_errors=True)

@@ -55,6 +55,7 @@ KNOTS = {
 HOOKS = {
     "base.source.equation_lines": "program: frames that evaluate an equation stand for the line where it was recorded",
     "base.source.explainers": "program.misfits says in better words why shapes and dtypes do not fit",
+    "base.config.thread_count": "compile.pool: machine code reads the number of threads, from memory above",
     "tree.registry.register": "random.generator: generators are containers, whose class is above",
     "tree.registry.register_leaf": "program.types: a type stands for an array in a tree",
     "program.save.RECORDS": "ops: classes beside the primitives that a saved program holds, by name",

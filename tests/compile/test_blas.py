@@ -66,10 +66,27 @@ def test_lapack_factorizes() -> None:
     assert np.allclose(np.tril(factor), scipy.linalg.cholesky(a, lower=True))
 
 
-def test_one_thread_from_the_first_use_on() -> None:
-    code = "from adjoint.compile import blas; before = blas.threads(); blas.symbols(); print(before, blas.threads())"
+def test_one_thread_inside_of_our_calls_alone() -> None:
+    """What others see of OpenBLAS's threads is as it was before, between calls and after them."""
+    code = """if True:
+        import ctypes
+        import numpy as np, adjoint as ad
+        from adjoint.compile import blas
+
+        before = blas.threads()
+        inside = []
+        note = ad.debug.callback
+        solve = ad.jit(lambda a, b: (note(lambda x: inside.append(blas.threads()), b), np.linalg.solve(a, b))[1])
+        solve(np.eye(9), np.ones(9))
+        try:
+            solve(np.zeros((9, 9)), np.ones(9))
+        except np.linalg.LinAlgError:
+            pass
+        print(before, inside[-1], blas.threads())
+    """
     source = str(Path(blas.__file__).parents[2])
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "2", "PYTHONPATH": source}
     run = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
-    before, after = run.stdout.split()
-    assert after == ("None" if before == "None" else "1")
+    before, inside, after = run.stdout.split()
+    assert after == before
+    assert inside == ("None" if before == "None" else "1")

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from adjoint.compile.nest import neutral
+from adjoint.compile.results import neutral
 from tests.random_programs.running import agrees
 
 rng = np.random.default_rng(3)

@@ -4,9 +4,9 @@ import numpy as np
 
 from adjoint.compile.ir import Value
 from adjoint.compile.machine import vector_bits
-from adjoint.compile.nest import Output
 from adjoint.compile.order import collapse_axes, loop_order, vector_axis, vector_width
 from adjoint.compile.plan import Plan
+from adjoint.compile.results import Output
 from adjoint.compile.views import Index, linear, strides_of
 from tests.simplify.programs import program_of
 

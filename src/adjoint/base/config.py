@@ -29,11 +29,17 @@ def _truth(text: str) -> bool:
     raise ValueError(word)
 
 
+def _cores() -> int:
+    """How many cores this process may run on."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0)) or 1
+    return os.cpu_count() or 1
+
+
 def _truth_or_auto(text: str) -> bool | None:
     return None if text.strip().lower() in {"", "auto", "none"} else _truth(text)
 
 
-@final
 class Setting(Generic[T]):
     """One field of `config`: its default, the classes of its values, how text becomes a value, what it means."""
 
@@ -72,6 +78,9 @@ class Setting(Generic[T]):
             raise TypeError(f"config.{self.name} cannot be {value!r}. {self.meaning}")
         return cast(T, value)
 
+    def override(self, value: object) -> None:
+        """A block begins or ends in which the current thread has another value (None: that of the process)."""
+
     def from_environment(self) -> T:
         """The value of the environment variable; the default when there is none, or none that can be read."""
         text = os.environ.get(self.variable)
@@ -83,6 +92,48 @@ class Setting(Generic[T]):
             # A warning: settings are read while errors are shown, and must not put another error in their place.
             warnings.warn(f"{self.variable}={text!r} is not understood and is ignored. {self.meaning}", stacklevel=3)
             return self.default
+
+
+@final
+class ThreadCount(Setting[int]):
+    """How many threads compiled code runs on: machine code reads it from memory, where every change is noted."""
+
+    def __init__(self, meaning: str) -> None:
+        super().__init__(0, (int,), int, meaning)
+        self._watchers: list[Callable[..., None]] = []
+
+    def watch(self, note: Callable[..., None]) -> None:
+        """Call this with every new value, `own=True` when it is for the current thread alone."""
+        self._watchers.append(note)
+
+    def checked(self, value: object) -> int:
+        if isinstance(value, bool) or super().checked(value) < 1:
+            raise ValueError(f"config.{self.name} cannot be {value!r}. {self.meaning}")
+        return cast(int, value)
+
+    def from_environment(self) -> int:
+        count = super().from_environment()
+        if count < 0:
+            warnings.warn(f"{self.variable}={count} is not understood and is ignored. {self.meaning}", stacklevel=3)
+        return count if count > 0 else _cores()
+
+    def __set__(self, instance: "Config", value: int) -> None:
+        super().__set__(instance, value)
+        for note in self._watchers:
+            note(value, own=False)
+
+    def process_value(self, instance: "Config") -> int:
+        """The value outside of `override`."""
+        token = _overrides.set(None)
+        try:
+            return self.__get__(instance, Config)
+        finally:
+            _overrides.reset(token)
+
+    def override(self, value: object) -> None:
+        """A block begins (or ends, with what was said around it) in which this thread has another value."""
+        for note in self._watchers:
+            note(value, own=True)
 
 
 @final
@@ -123,6 +174,10 @@ class Config:
         512, (int,), int, "How much machine code is kept on disk, in megabytes; what was not used longest goes first."
     )
 
+    threads = ThreadCount(
+        "How many threads large compiled programs run on: a number from 1 on; the cores there are unless it is set."
+    )
+
     convert = Setting(
         True, (bool,), _truth, "Whether functions are converted from their source where NumPy cannot hand values over."
     )
@@ -151,15 +206,21 @@ class Config:
     def override(self, **values: object) -> Generator[None]:
         """Change settings inside a `with` block, for the current thread or task only."""
         checked = {name: self.setting(name).checked(value) for name, value in values.items()}
-        token = _overrides.set({**(_overrides.get() or {}), **checked})
+        around = _overrides.get() or {}
+        token = _overrides.set({**around, **checked})
+        for name in checked:
+            self.setting(name).override(checked[name])
         try:
             yield
         finally:
             _overrides.reset(token)
+            for name in checked:
+                self.setting(name).override(around.get(name))
 
     def reset(self) -> None:
         """Forget what was assigned; environment variables are read anew."""
         vars(self).clear()
+        thread_count.__set__(self, thread_count.process_value(self))
 
     def __repr__(self) -> str:
         rows = [
@@ -170,3 +231,4 @@ class Config:
 
 
 config = Config()
+thread_count = cast(ThreadCount, vars(Config)["threads"])

@@ -37,19 +37,17 @@ def _addresses(module: Any, prefix: str) -> dict[str, int]:
 
 @cache
 def symbols() -> dict[str, int]:
-    """`adjoint_blas_dgemm` → address, for all of BLAS; the first call also sets OpenBLAS to one thread."""
+    """`adjoint_blas_dgemm` → address, for all of BLAS."""
     import scipy.linalg.cython_blas as cython_blas
 
-    one_thread()
     return _addresses(cython_blas, "adjoint_blas_")
 
 
 @cache
 def lapack_symbols() -> dict[str, int]:
-    """`adjoint_lapack_dpotrf` → address, for all of LAPACK; the first call also sets OpenBLAS to one thread."""
+    """`adjoint_lapack_dpotrf` → address, for all of LAPACK."""
     import scipy.linalg.cython_lapack as cython_lapack
 
-    one_thread()
     return _addresses(cython_lapack, "adjoint_lapack_")
 
 
@@ -75,28 +73,17 @@ def _libraries() -> Iterator[ctypes.CDLL]:
 
 
 @cache
-def one_thread() -> str | None:
-    """Set the OpenBLAS that SciPy uses to one thread, once; the name of the function that did it, None if none can.
-
-    Its threads spin while they wait: on a busy machine a product of matrices is many times slower with them than
-    without, and our own threads stand above it.
-    """
+def thread_functions() -> tuple[int, int]:
+    """Addresses of the functions that say and set how many threads SciPy's OpenBLAS has; zeros where there are none."""
     for library in _libraries():
         for name in _SETTERS:
-            setter = getattr(library, name, None)
-            if setter is not None:
-                setter.restype, setter.argtypes = None, (ctypes.c_int,)
-                setter(1)
-                return name
-    return None
+            setter, getter = getattr(library, name, None), getattr(library, name.replace("_set_", "_get_"), None)
+            if setter is not None and getter is not None:
+                return tuple(ctypes.cast(f, ctypes.c_void_p).value or 0 for f in (getter, setter))  # type: ignore[return-value]
+    return 0, 0
 
 
 def threads() -> int | None:
     """How many threads SciPy's OpenBLAS uses now; None where it does not say."""
-    for library in _libraries():
-        for name in _SETTERS:
-            getter = getattr(library, name.replace("_set_", "_get_"), None)
-            if getter is not None:
-                getter.restype, getter.argtypes = ctypes.c_int, ()
-                return getter()
-    return None
+    getter, _ = thread_functions()
+    return ctypes.CFUNCTYPE(ctypes.c_int)(getter)() if getter else None

@@ -10,10 +10,8 @@ from __future__ import annotations
 
 import ctypes
 import threading
-import time
 from collections.abc import Sequence
 from contextlib import nullcontext
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -21,8 +19,10 @@ import numpy as np
 from adjoint.base.numpy_warnings import with_lines_of_users
 from adjoint.base.source import describe
 from adjoint.compile import vectors
+from adjoint.compile.attention import RAISED, hand_over, interpreter, write_attention
 from adjoint.compile.emit import BOUNDS, Emitter, Shared, Unsupported, lowers
 from adjoint.compile.ir import Function, Value
+from adjoint.compile.regions import NeedsPython
 from adjoint.compile.views import strides_of
 from adjoint.ops.control.guards import Expect
 from adjoint.program.program import Atom, Equation, Literal
@@ -40,6 +40,8 @@ def write_callback(emitter: Emitter, eq: Equation) -> None:
         raise Unsupported(f"{eq.op.title}{there} is run by Python")
     if any(type(n) is not int for v in (*eq.inputs, *eq.outputs) for n in v.type.shape):
         raise Unsupported(f"{eq.op.title}: its sizes are known only when the program runs")
+    if shared.region is not None and shared.region.native:
+        raise NeedsPython
     slot = len(shared.callbacks)
     shared.callbacks.append(eq)
     if emitter.times > 1 and not eq.op.is_exceptional:
@@ -103,109 +105,6 @@ def _write_answer(f: Any, value: Any, dtype: np.dtype[Any], question: str, answe
     return None
 
 
-LONG = 2e7  # additions, some milliseconds: loops that do no more are not watched
-SLICE = 200_000  # additions between two looks at the clock
-PATIENCE = 20_000_000  # nanoseconds between two questions to the interpreter, which other threads may be using
-RAISED = -3  # the number of the call that hands over the exception of a signal
-
-
-class Watch:
-    """Lets Python see Ctrl-C while a long loop runs.
-
-    All loops of a kernel spend one budget of additions, so that it does not matter which of them takes the time; when
-    it is used up, the clock is looked at. What an iteration spends is an estimate, without loops inside that are
-    watched themselves. To be made before the body is written, `write` is for the end of an iteration.
-    """
-
-    def __init__(self, emitter: Emitter, times: float) -> None:
-        self.emitter, self.times = emitter, times  # how often the body runs
-        self._work, self._watched = emitter.shared.work, emitter.shared.watched
-
-    def write(self, iterations: float) -> None:
-        f, shared = self.emitter.f, self.emitter.shared
-        work = shared.work - self._work
-        if shared.standalone or (work / self.times + 10) * iterations < LONG:
-            return
-        own = (work - (shared.watched - self._watched)) / self.times + 10
-        shared.watched = self._watched + work
-        if shared.budget is None:
-            shared.budget, shared.looked = f.allocate("i64", align=8), f.allocate("i64", align=8)
-            f.initialize(f.index(SLICE), shared.budget)
-            f.initialize(f.index(0), shared.looked)
-        assert shared.looked is not None
-        left = f.sub(f.load("i64", shared.budget, 8), f.index(int(own)))
-        f.store(left, shared.budget)
-        with f.when(f.icmp("slt", left, f.index(0))):
-            f.store(f.index(SLICE), shared.budget)
-            if GLANCE not in shared.module.parts:
-                _write_glance(Function(shared.module, GLANCE, ["ptr", "ptr"], "i64", attributes="noinline nounwind"))
-                _declare_attention(self.emitter)
-            status = f.call(GLANCE, "i64", self.emitter.python(), shared.looked)
-            self.emitter.leave_if(f.icmp("ne", status, f.index(0)), -1)
-
-
-GLANCE, ATTENTION = "adjoint_glance", "adjoint_attention"
-
-
-def _write_glance(f: Function) -> None:
-    """Ask the interpreter, if the last time is long ago."""
-    python, looked = f.params
-    time_of_day = f.allocate("i64", 2, align=8)
-    f.call("clock_gettime", "i32", f.constant("i32", time.CLOCK_MONOTONIC), time_of_day, declared=True)
-    seconds = f.load("i64", time_of_day, 8)
-    now = f.add(f.mul(seconds, f.index(10**9)), f.load("i64", f.element(time_of_day, f.index(1), "i64"), 8))
-    before = f.load("i64", looked, 8)
-    with f.when(f.icmp("eq", before, f.index(0))):  # the first look
-        f.store(now, looked)
-    late = f.icmp("sgt", f.sub(now, f.load("i64", looked, 8)), f.index(PATIENCE))
-    status = f.allocate("i64", align=8)
-    f.store(f.index(0), status)
-    with f.when(late):
-        f.store(now, looked)
-        f.store(f.call(ATTENTION, "i64", python), status)
-    f.ret(f.load("i64", status, 8))
-    f.finish()
-
-
-def write_attention(emitter: Emitter) -> None:
-    """Leave when the handler of a signal has raised.
-
-    The interpreter is asked, not Python code: a handler that runs at the first line of a function raises outside of
-    all that the function can catch.
-    """
-    _declare_attention(emitter)
-    status = emitter.f.call(ATTENTION, "i64", emitter.python())
-    emitter.leave_if(emitter.f.icmp("ne", status, emitter.f.index(0)), -1)
-
-
-def _declare_attention(emitter: Emitter) -> None:
-    module = emitter.shared.module
-    if ATTENTION not in module.parts:
-        _write_attention(Function(module, ATTENTION, ["ptr"], "i64", attributes="noinline nounwind"))
-        emitter.shared.symbols.update(interpreter())
-
-
-def _write_attention(f: Function) -> None:
-    held = f.call("PyGILState_Ensure", "i32", declared=True)
-    others = f.call("PyEval_SaveThread", "ptr", declared=True)  # other threads may run for a moment
-    f.call("PyEval_RestoreThread", "void", others, declared=True)
-    status = f.cast("sext", f.call("PyErr_CheckSignals", "i32", declared=True), "i64")
-    with f.when(f.icmp("ne", status, f.index(0))):
-        _hand_over(f)
-    f.call("PyGILState_Release", "void", held, declared=True)
-    f.ret(status)
-    f.finish()
-
-
-def _hand_over(f: Function) -> None:
-    """Give the exception that is set to the Python function which is the first parameter."""
-    table = f.allocate("ptr", 4, align=8)
-    parts = [f.element(table, f.index(k + 1), "ptr") for k in range(3)]
-    f.call("PyErr_Fetch", "void", *parts, declared=True)
-    f.call("PyErr_NormalizeException", "void", *parts, declared=True)
-    f.call_address(f.params[0], "i64", f.index(RAISED), table)
-
-
 def write_raised(shared: Shared) -> None:
     """At the end of a kernel: status -1 when a function in C has raised (SciPy's do, if the user wants them to)."""
     shared.symbols.update(interpreter())
@@ -214,7 +113,7 @@ def write_raised(shared: Shared) -> None:
     held = g.call("PyGILState_Ensure", "i32", declared=True)
     is_raised = g.icmp("ne", g.call("PyErr_Occurred", "ptr", declared=True), Value("null", "ptr"))
     with g.when(is_raised):
-        _hand_over(g)
+        hand_over(g)
     g.call("PyGILState_Release", "void", held, declared=True)
     g.ret(g.cast("sext", is_raised, "i64"))
     g.finish()
@@ -222,16 +121,6 @@ def write_raised(shared: Shared) -> None:
     status = f.call("adjoint_raised", "i64", f.load("ptr", shared.context, 8))
     with f.when(f.icmp("ne", status, f.index(0))):
         f.store(status, shared.status)
-
-
-@cache
-def interpreter() -> dict[str, int]:
-    """Addresses of what kernels ask the interpreter and the system for, by name."""
-    names = (
-        "PyGILState_Ensure", "PyGILState_Release", "PyEval_SaveThread", "PyEval_RestoreThread",
-        "PyErr_CheckSignals", "PyErr_Occurred", "PyErr_Fetch", "PyErr_NormalizeException", "clock_gettime",
-    )  # fmt: skip
-    return {name: ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0 for name in names}
 
 
 class Calls:

@@ -17,9 +17,12 @@ from adjoint.compile.graph import Box, Graph, Node
 from adjoint.compile.ir import Function, Module, Value
 from adjoint.compile.memory import Arena
 from adjoint.compile.moves import Moves, Operand
-from adjoint.compile.nest import Nest, Output, Root, neutral
+from adjoint.compile.nest import Nest
+from adjoint.compile.nest_regions import emit_nest
 from adjoint.compile.order import collapse_axes, loop_order, vector_axis, vector_width
 from adjoint.compile.plan import Fused, Plan, Single, View, draw_graph
+from adjoint.compile.regions import BOUNDS, Region
+from adjoint.compile.results import Output, Root, neutral
 from adjoint.compile.symbolic_sizes import SizeError, Sym, Unsupported, expected, is_found_later, plain
 from adjoint.compile.views import Index, identity, linear, strides_of
 from adjoint.program.op import Op
@@ -27,11 +30,11 @@ from adjoint.program.program import Atom, Equation, Literal, Program, Var
 from adjoint.program.rule_table import RuleTable
 
 NO_MEMORY = -4  # the status of a kernel whose memory did not suffice
-BOUNDS = -2  # the number of the call that tells Python of an index out of bounds
 ON_THE_STACK = 256  # bytes: smaller temporaries are registers, or next to them
 
 
 Write = Callable[["Emitter", Any, Equation], None]
+InParts = Callable[["Emitter", Equation], bool]
 
 
 class Lowering(NamedTuple):
@@ -64,9 +67,10 @@ def _is_strided(op: Op) -> bool:
 class Shared:
     """What all emitters of a kernel have in common."""
 
-    def __init__(self, module: Module, function: Function, fallback: Lowering) -> None:
+    def __init__(self, module: Module, function: Function, fallback: Lowering, in_parts: InParts) -> None:
         self.module, self.function = module, function
         self.fallback = fallback  # of operations without a lowering
+        self.in_parts = in_parts  # writes an operation on a stack as a region; False where that does not pay
         self.status = function.allocate("i64", align=8)
         self.leave = function.new_block("leave")
         self.context: Value | None = None
@@ -78,6 +82,8 @@ class Shared:
         self.budget: Value | None = None  # additions until the next look at the clock
         self.looked: Value | None = None  # when that was
         self.steps: list[str] = []  # descriptions, for reports
+        self.threads: list[str] = []  # the same, of what several threads work on, and of what they cannot
+        self.region: Region | None = None  # the region being written
         self.releases: list[Value] = []  # where pointers stand to memory that is freed at the end
         self.symbols: dict[str, int] = {}
         self.may_raise = False  # whether it calls functions in C that may set a Python exception
@@ -256,7 +262,8 @@ class Emitter(Moves):
         fits = lowering.any_size is True or (bool(lowering.any_size) and self.shared.standalone)
         if not fits and any(type(n) is Sym for a in (*eq.inputs, *eq.outputs) for n in a.type.shape):
             raise SizeError(f"{eq.op.title} is compiled for known sizes")
-        lowering.write(self, eq.op, eq)
+        if not self.shared.in_parts(self, eq):
+            lowering.write(self, eq.op, eq)
 
     def leave(self, status: Value) -> None:
         """End the kernel with a status; the basic block being written ends here."""
@@ -291,8 +298,8 @@ class Emitter(Moves):
         elements = math.prod(step.domain)
         self.shared.work += self.times * expected(elements) * (1 + sum(1 for n in graph.nodes if n.kind == "point"))
         shown = "×".join(str(plain(n)) for n in step.domain) or "scalar"
-        results, nodes = _count(len(step.roots), "result"), _count(len(graph.nodes), "node")
-        self.shared.steps.append(f"{shown}: {results}, {nodes}")
+        results, nodes = len(step.roots), len(graph.nodes)
+        self.shared.steps.append(f"{shown}: {results} result{'s' * (results != 1)}, {nodes} node{'s' * (nodes != 1)}")
         if elements == 0:
             for root in step.roots:
                 if root.kind != "store":
@@ -327,7 +334,7 @@ class Emitter(Moves):
             for out in nest.outputs:
                 if out.root.kind != "store" and not nest.order:
                     out.root = type(out.root)(out.root.var, out.root.value, out.root.shape)
-            nest.emit()
+            emit_nest(self, nest)
 
     def _outputs(self, step: Fused, graph: Graph, whole: bool) -> list[Output]:
         """The roots that have elements in a box."""
@@ -360,12 +367,14 @@ class Emitter(Moves):
                 first = f.intrinsic("vector.reduce.umin", lanes, returns="i64")
                 worst = f.lane(index, first)
             worst = f.select(f.icmp("slt", worst, f.index(0)), f.binary("sub", worst, n), worst)  # as the user wrote it
-            table = f.allocate("i64", 4, align=8)
+            region = self.shared.region
+            table = f.allocate("i64", 4, align=8) if region is None else region.record
             for slot, value in enumerate((f.index(number), worst, n)):
                 f.store(value, f.element(table, f.index(slot + 1), "i64"), 8)
-            f.call_address(self.python(), "i64", f.index(BOUNDS), table)
+            if region is None:
+                f.call_address(self.python(), "i64", f.index(BOUNDS), table)
 
-        self.leave_if(f.any_lane(bad), -2, None if self.shared.standalone else note)
+        self.leave_if(f.any_lane(bad), BOUNDS, None if self.shared.standalone else note)
 
 
 def _boxes(graph: Graph, roots: Sequence[Root]) -> list[Box]:
@@ -385,7 +394,3 @@ def _boxes(graph: Graph, roots: Sequence[Root]) -> list[Box]:
             (*box[:axis], (low, high), *box[axis + 1 :]) for box in boxes for low, high in itertools.pairwise(points)
         ]
     return boxes
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"

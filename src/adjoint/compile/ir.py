@@ -12,6 +12,7 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from adjoint.compile.ir_parts import Parts
 from adjoint.compile.ir_types import BITS, Value, lanes, like, mangled, number_text, scalar_of, vector_of
 
 INLINED = "alwaysinline nounwind"
@@ -62,7 +63,7 @@ class Module:
         return text if text.count("\n") < LONG else text.replace(INLINED, "noinline nounwind", 1)
 
 
-class Function:
+class Function(Parts):
     """A function being written. Methods append an instruction and give its result.
 
     `attributes` stand behind the parameter list (`alwaysinline nounwind`), `linkage` before the result type
@@ -86,6 +87,7 @@ class Function:
         self._prologue: list[str] = ["entry:"]  # allocations: they must stand in the first block
         self._lines: list[str] = []
         self._count = 0
+        self._types: dict[str, str] = {p.text: p.type for p in self.params}
         self.block = "start"  # the name of the current block
         self._lines.append("start:")
 
@@ -95,6 +97,7 @@ class Function:
         self._count += 1
         name = f"%v{self._count}"
         self._lines.append(f"  {name} = {text}")
+        self._types[name] = kind
         return Value(name, kind)
 
     def line(self, text: str) -> None:
@@ -199,10 +202,12 @@ class Function:
 
     # Memory
 
-    def load(self, kind: str, pointer: Value, align: int | None = None, note: str = "") -> Value:
+    def load(
+        self, kind: str, pointer: Value, align: int | None = None, note: str = "", *, volatile: bool = False
+    ) -> Value:
         """The value at an address; `align` in bytes when it is less than natural, `note` is metadata."""
         aligned = f", align {align}" if align else ""
-        return self._new(kind, f"load {kind}, ptr {pointer.text}{aligned}{note}")
+        return self._new(kind, f"load {'volatile ' * volatile}{kind}, ptr {pointer.text}{aligned}{note}")
 
     def store(self, value: Value, pointer: Value, align: int | None = None, note: str = "") -> None:
         aligned = f", align {align}" if align else ""

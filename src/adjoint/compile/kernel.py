@@ -25,6 +25,7 @@ from adjoint.compile.lapack_calls import MESSAGES
 from adjoint.compile.lower import ENTRY, CachedCode, Code, LoweredCode
 from adjoint.compile.machine import Loaded, compile_object
 from adjoint.compile.memory import most_bytes
+from adjoint.compile.pool_state import RUN
 from adjoint.compile.runtime_sizes import name_sizes
 from adjoint.compile.size_generic import Formulas, Reading, Rewriting, describe_reading
 from adjoint.compile.symbolic_sizes import Fact, SizeError, collect, hold, is_of_found_sizes, stop, value_of
@@ -46,7 +47,7 @@ class Kernel:
         self.workspace = (
             lowered.workspace if type(lowered.workspace) is int else value_of(lowered.workspace.polynomial, sizes)
         )
-        self.heavy = lowered.work > HEAVY
+        self.heavy = lowered.work > HEAVY or RUN in lowered.symbols
         self.calls_back = (
             "PyErr_CheckSignals" in lowered.symbols
         )  # Python code, or handlers of signals, may run meanwhile
@@ -55,6 +56,7 @@ class Kernel:
             "callbacks": [(eq.op.title, eq.location) for eq in lowered.callbacks],
             "looped": [(eq.op.title, eq.location) for eq in lowered.looped],
             "any size": bool(sizes),
+            "threads": lowered.threads,
         }
         self._errors = lowered.errors
         self._code = code

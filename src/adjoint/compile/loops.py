@@ -10,14 +10,15 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from adjoint.compile import vectors
-from adjoint.compile.callbacks import Watch
+from adjoint.compile.attention import Watch
 from adjoint.compile.emit import Emitter, Operand, lowers
 from adjoint.compile.histories import Stacks, walk
 from adjoint.compile.ir import Value
 from adjoint.compile.plan import Single
 from adjoint.compile.products import wants_packing
+from adjoint.compile.regions import may_cut, region
 from adjoint.compile.runtime_sizes import open_axes
-from adjoint.compile.symbolic_sizes import expected, plain
+from adjoint.compile.symbolic_sizes import expected, is_found_later, plain
 from adjoint.compile.views import identity, linear, strides_of
 from adjoint.ops.arrays.index import ScatterSet
 from adjoint.ops.control.cond import Cond
@@ -27,6 +28,7 @@ from adjoint.ops.control.while_loop import While
 from adjoint.program.program import Atom, Equation, Program, Var
 from adjoint.program.rule_table import RuleTable
 
+LEAST = 8  # iterations that threads share; of fewer, each is shared
 UNKNOWN = 1e12  # iterations of a loop whose number is not known
 
 
@@ -35,6 +37,17 @@ def _in_registers(emitter: Emitter, body: Emitter, atoms: Sequence[Atom]) -> dic
     pointers: dict[Var, Value] = {}
     for position, (v, x) in enumerate(zip(body.program.inputs, atoms, strict=False)):
         pointers[v] = source = emitter.view(x).pointer
+        nbytes = emitter.nbytes(v.type)
+        if emitter.is_small(2 * nbytes):
+            pointers[v] = emitter.allocate(nbytes)
+            emitter.copy(pointers[v], source, v.type, whole=reads_whole(body, position))
+    return pointers
+
+
+def _copy_again(emitter: Emitter, body: Emitter, constants: dict[Var, Value]) -> dict[Var, Value]:
+    """The same for a region, which has registers of its own."""
+    pointers: dict[Var, Value] = {}
+    for position, (v, source) in enumerate(constants.items()):
         nbytes = emitter.nbytes(v.type)
         if emitter.is_small(2 * nbytes):
             pointers[v] = emitter.allocate(nbytes)
@@ -192,21 +205,31 @@ def write_scan(emitter: Emitter, op: Scan, eq: Equation) -> None:
     stacks = Stacks(emitter, eq, body, op.carries, stop)
     _hand_levels(emitter, body, inputs[:b], atoms[:b])
     known = dict(emitter.shared.sizes)
-    with f.loop(f.index(0), stop) as i:
-        row = f.sub(f.sub(stop, i), f.index(1)) if op.reverse else i
-        pointers = {**constants, **walk(emitter, body, arrays, row)}
-        targets = stacks.enter(i, row)
-        states = [c.enter() for c in carries]
-        for k, (now, then) in enumerate(states):
-            pointers[inputs[a + k]] = now
-            if not carries[k].unchanged:
-                targets[k] = then
-        watch = Watch(emitter, body.times)
-        body.emit(pointers, targets)
-        for carry, (now, then) in zip(carries, states, strict=True):
-            carry.advance(now, then)
-        stacks.advance()
-        watch.write(length if type(length) is int else UNKNOWN)
+
+    def iterate(first: Value, last: Value) -> None:
+        with f.loop(first, last) as i:
+            row = f.sub(f.sub(stop, i), f.index(1)) if op.reverse else i
+            pointers = {**constants, **walk(emitter, body, arrays, row)}
+            targets = stacks.enter(i, row)
+            states = [c.enter() for c in carries]
+            for k, (now, then) in enumerate(states):
+                pointers[inputs[a + k]] = now
+                if not carries[k].unchanged:
+                    targets[k] = then
+            watch = Watch(emitter, body.times)
+            body.emit(pointers, targets)
+            for carry, (now, then) in zip(carries, states, strict=True):
+                carry.advance(now, then)
+            stacks.advance()
+            watch.write(length if type(length) is int else UNKNOWN)
+
+    is_free = not op.carries and not stacks.storages and not is_found_later(length)  # in any order
+    if is_free and may_cut(emitter) and expected(length) >= LEAST:
+        with region(emitter, length, None, f"loop of {plain(length)} iterations") as one:
+            constants.update(_copy_again(emitter, body, constants))
+            iterate(one.first, one.last)
+    else:
+        iterate(f.index(0), stop)
     emitter.shared.sizes = known
     for carry in carries:
         carry.leave()

@@ -14,6 +14,7 @@ from adjoint.compile import (  # noqa: F401  # they declare lowerings
     cumulative,
     loops,
     philox,
+    pool,
     products,
     scatter,
     searching,
@@ -21,12 +22,15 @@ from adjoint.compile import (  # noqa: F401  # they declare lowerings
     ufunc_loops,
     ufuncs,
 )
-from adjoint.compile.callbacks import interpreter, write_callback, write_raised
+from adjoint.compile.attention import interpreter
+from adjoint.compile.callbacks import write_callback, write_raised
 from adjoint.compile.emit import Emitter, Lowering, Shared
 from adjoint.compile.families import read_rules
 from adjoint.compile.ir import Function, Module, Value
 from adjoint.compile.machine import vector_bits
 from adjoint.compile.memory import ALIGNMENT
+from adjoint.compile.pool_state import BEGIN_BLAS, END_BLAS
+from adjoint.compile.stack_regions import write_stack
 from adjoint.program.program import Equation, Program, Var
 from adjoint.program.subprograms import all_equations, all_programs
 
@@ -44,6 +48,7 @@ class Code:
     looped: list[Equation]  # of these, what every iteration of a loop calls
     errors: list[Equation]
     symbols: dict[str, int]
+    threads: list[str]  # what several threads work on, and what they could not
 
     def facts(self, program: Program) -> dict[str, Any]:
         """The same for the cache on disk: equations by their number."""
@@ -56,6 +61,7 @@ class Code:
             "looped": [number[id(eq)] for eq in self.looped],
             "errors": [number[id(eq)] for eq in self.errors],
             "symbols": list(self.symbols),
+            "threads": self.threads,
         }
 
 
@@ -70,12 +76,15 @@ class CachedCode(Code):
         self.looped = [equations[k] for k in facts["looped"]]
         self.errors = [equations[k] for k in facts["errors"]]
         self.symbols = {name: _address(name) for name in facts["symbols"]}
+        self.threads = facts["threads"]
 
 
 def _address(symbol: str) -> int:
     """Where a function that machine code names is; KeyError where it is not found in this installation."""
     if symbol in interpreter():
         return interpreter()[symbol]
+    if symbol.startswith("adjoint_pool_"):
+        return pool.address(symbol)
     return ufunc_loops.address(symbol) if "." in symbol else blas.address(symbol)
 
 
@@ -91,7 +100,7 @@ class LoweredCode(Code):
         width = f'"prefer-vector-width"="{vector_bits()}"'
         linkage = "internal" if inside else ""
         f = Function(module, name, ["ptr noalias"], "i64", linkage=linkage, attributes=f"nounwind {width}")
-        shared = Shared(module, f, Lowering(lambda emitter, op, eq: write_callback(emitter, eq)))
+        shared = Shared(module, f, Lowering(lambda emitter, op, eq: write_callback(emitter, eq)), write_stack)
         shared.standalone = inside is not None
         table = f.params[0]
 
@@ -112,9 +121,18 @@ class LoweredCode(Code):
         shared.workspace = _align(f, entry(rest))
         shared.context = entry(rest + 1)
         f.store(f.index(0), shared.status)
-        Emitter(shared, program).emit(pointers, targets)
-        f.jump(shared.leave)
+        with f.apart([]) as steps:
+            Emitter(shared, program).emit(pointers, targets)
+            f.jump(shared.leave)
+        calls_blas = any(name.startswith(("adjoint_blas_", "adjoint_lapack_")) for name in shared.symbols)
+        calls_blas = calls_blas and not shared.standalone and pool.is_available()
+        if calls_blas:
+            shared.symbols.update((name, pool.address(name)) for name in (BEGIN_BLAS, END_BLAS))
+            f.call(BEGIN_BLAS, "void", declared=True)
+        f.include(steps, [])
         f.begin(shared.leave)
+        if calls_blas:
+            f.call(END_BLAS, "void", declared=True)
         for slot in shared.releases:
             f.call("free", "void", f.load("ptr", slot), declared=True)  # of nothing, if the loop did not run
         if shared.may_raise:
@@ -125,7 +143,7 @@ class LoweredCode(Code):
         self.workspace = shared.arena.size + ALIGNMENT
         self.work, self.steps, self.errors = shared.work, shared.steps, shared.errors
         self.callbacks, self.looped = shared.callbacks, shared.looped
-        self.symbols = shared.symbols
+        self.symbols, self.threads = shared.symbols, shared.threads
 
 
 def _align(f: Function, pointer: Value) -> Value:

@@ -7,71 +7,20 @@ accumulates in registers over the innermost loops that it sums over, and in memo
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
-
-import numpy as np
 
 from adjoint.compile import vectors
 from adjoint.compile.elements import write
 from adjoint.compile.graph import Graph, Mask, Node
 from adjoint.compile.ir import Function, Value
+from adjoint.compile.results import COMBINE, Output, neutral
 from adjoint.compile.vectors import Element
 from adjoint.compile.views import Index
 from adjoint.ops.elementwise.pointwise import BY_NAME
 from adjoint.program.program import Var
 from adjoint.program.types import ArrayType
 
-COMBINE = {
-    "sum": "add",
-    "prod": "multiply",
-    "max": "maximum",
-    "min": "minimum",
-    "any": "logical_or",
-    "all": "logical_and",
-}
-
-
 LONG = 256  # vectors: longer sums go block by block
-
-
-def neutral(kind: str, dtype: np.dtype[Any]) -> Any:
-    """What a reduction starts from."""
-    if kind in ("sum", "any"):
-        return 0
-    if kind in ("prod", "all"):
-        return 1
-    if dtype.kind in "iu":
-        info = np.iinfo(dtype)
-        return info.min if kind == "max" else info.max
-    if dtype.kind == "b":
-        return kind == "min"
-    return -np.inf if kind == "max" else np.inf
-
-
-@dataclass
-class Root:
-    """A result of a nest: every element stored, or a reduction over some axes."""
-
-    var: Var
-    value: Any  # the atom whose elements are stored or reduced
-    shape: tuple[Any, ...]  # the part of the domain that it covers, from the origin
-    kind: str = "store"  # or sum, prod, max, min, any, all
-    axes: tuple[int, ...] = ()
-    target: Any = None  # where it goes, when that is not the memory of `var`
-
-
-@dataclass
-class Output:
-    """A root in one box: its node, and where it goes."""
-
-    root: Root
-    node: Node
-    position: Index  # in elements of the target, from the counters
-    base: Value
-    fresh: bool  # no other box adds to a reduction: it may be stored rather than combined
-    registers: int = 0  # the level from which all loops are reduced: accumulators live there
-    outside: bool = False  # reduced axes stand further out: accumulate in memory
 
 
 class Nest:
@@ -92,6 +41,7 @@ class Nest:
         self.f, self.graph, self.outputs = function, graph, outputs
         self.order, self.vector, self.width = list(order), vector, width
         self.number, self.memory, self.out_of_bounds = number, memory, out_of_bounds
+        self.span: tuple[int, Value, Value] | None = None  # an axis, and what part of it is gone through
         self.counters: dict[int, Value] = {}
         self._value: dict[Any, Element] = {}
         self._accumulators: dict[tuple[int, int], list[Value]] = {}  # buffers on the stack
@@ -133,7 +83,10 @@ class Nest:
         for out in mine:
             for w in widths:
                 self._start(out, w)
-        if chunks:
+        part = self.span[1:] if self.span is not None and self.span[0] == axis else None
+        if chunks and part is not None:
+            self._vectors_of_part(level, *part, chunks)
+        elif chunks:
             for first, last, w, partial in chunks:
                 self._vectors(level, first, last, w, partial)
         elif isinstance(low, int) and isinstance(high, int) and high - low == 1:
@@ -141,7 +94,7 @@ class Nest:
             self._level(level + 1, width, mask)
         else:
             known = dict(self._value)
-            with self.f.loop(self.number(low), self.number(high)) as counter:
+            with self.f.loop(*(part or (self.number(low), self.number(high)))) as counter:
                 self.counters[axis] = counter
                 self._level(level + 1, width, mask)
             self._value = known
@@ -177,7 +130,37 @@ class Nest:
                     self._level(level + 1, width, None)
             self._value = known
             return
-        start, stop = self.number(first), self.number(last)
+        self._masked(level, self.number(first), self.number(last), width)
+
+    def _vectors_of_part(self, level: int, start: Value, stop: Value, chunks: list[tuple[Any, Any, int, bool]]) -> None:
+        """A part that begins at a whole vector, and ends at one or at the end of the axis."""
+        f, axis = self.f, self.vector
+        assert axis is not None
+        first, last, width, partial = chunks[0]
+        if partial:
+            self._masked(level, start, stop, width)
+            return
+        known = dict(self._value)
+        sums = [o for o in self.outputs if o.root.kind == "sum" and o.registers <= level]
+        whole = f.intrinsic("smin", stop, f.index(last))
+        if sums:
+            self._in_blocks(level, start, whole, width, sums)
+        else:
+            with f.loop(start, whole, f.index(width)) as counter:
+                self.counters[axis] = counter
+                self._level(level + 1, width, None)
+        self._value = dict(known)
+        for first, last, left, _ in chunks[1:]:
+            with f.when(f.icmp("eq", stop, f.index(last))):
+                self.counters[axis] = f.index(first)
+                self._level(level + 1, left, None)
+        self._value = known
+
+    def _masked(self, level: int, start: Value, stop: Value, width: int) -> None:
+        """Whole vectors, and a last one whose lanes are masked."""
+        f, axis = self.f, self.vector
+        assert axis is not None
+        known = dict(self._value)
         length = f.sub(stop, start)
         whole = f.sub(stop, f.binary("srem", length, f.index(width)))
         sums = [o for o in self.outputs if o.root.kind == "sum" and o.registers <= level]

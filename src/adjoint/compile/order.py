@@ -7,7 +7,7 @@ from typing import Any
 
 from adjoint.compile.graph import Graph, Node
 from adjoint.compile.machine import vector_bits
-from adjoint.compile.nest import Output
+from adjoint.compile.results import Output
 from adjoint.compile.views import Index
 
 NEAR = 2**15  # bytes: the innermost cache

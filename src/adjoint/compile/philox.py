@@ -7,8 +7,11 @@ import math
 from adjoint.compile.emit import Emitter, lowers
 from adjoint.compile.ir import Function, Value, vector_of
 from adjoint.compile.machine import vector_bits
+from adjoint.compile.regions import cut_items, may_cut, pays, region
 from adjoint.ops.philox import INCREMENTS, MULTIPLIERS, ROUNDS, WORD, RandomBlocks
 from adjoint.program.program import Equation
+
+NANOSECONDS = 3.0  # for a block of two words
 
 
 @lowers(RandomBlocks)
@@ -29,8 +32,17 @@ def write_random_blocks(emitter: Emitter, op: RandomBlocks, eq: Equation) -> Non
         ]
         start = f.load("i64", f.element(first, s, "i64"), 8)
         row = f.element(target, f.mul(s, f.index(2 * op.blocks)), "i64")
-        with f.loop(f.index(0), f.index(whole), f.index(width)) as i:
-            _write_words(f, halves, f.add(start, i), op.attempt, f.element(row, f.mul(i, f.index(2)), "i64"), width)
+
+        def write(first: Value, last: Value) -> None:
+            with f.loop(first, last, f.index(width)) as i:
+                _write_words(f, halves, f.add(start, i), op.attempt, f.element(row, f.mul(i, f.index(2)), "i64"), width)
+
+        if may_cut(emitter) and pays(whole, NANOSECONDS * whole):
+            cut = cut_items(emitter, whole, NANOSECONDS * whole, width)
+            with region(emitter, whole, cut, f"{2 * whole} random words") as one:
+                write(one.first, one.last)
+        else:
+            write(f.index(0), f.index(whole))
         with f.loop(f.index(whole), f.index(op.blocks)) as i:
             _write_words(f, halves, f.add(start, i), op.attempt, f.element(row, f.mul(i, f.index(2)), "i64"), 1)
     emitter.shared.work += emitter.times * 40.0 * streams * op.blocks

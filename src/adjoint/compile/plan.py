@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from adjoint.compile.graph import Graph, Source, cost_of, is_lazy, lazy_rule
-from adjoint.compile.nest import Root
+from adjoint.compile.results import Root
 from adjoint.compile.views import VIEWS, identity, strides_of
 from adjoint.ops.arrays.reduce import Extremum, FlatReduction, Product, Sum
 from adjoint.program.program import Atom, Equation, Literal, Program, Var

@@ -15,17 +15,13 @@ import numpy as np
 
 from adjoint.compile.callbacks import write_callback
 from adjoint.compile.emit import Emitter, Operand, lowers
-from adjoint.compile.gemm import write_gemm
 from adjoint.compile.ir import Value
-from adjoint.compile.matrices import Matrix, by_rows
+from adjoint.compile.matrices import Matrix
+from adjoint.compile.product_regions import product, time_of_product, write_in_parts
+from adjoint.compile.regions import cut_items, may_cut, pays, region
 from adjoint.compile.symbolic_sizes import expected, plain
-from adjoint.compile.tiles import write_any_size, write_dots, write_rows
 from adjoint.ops.arrays.contract import MatMul
 from adjoint.program.program import Equation, Var
-from adjoint.program.types import ArrayType
-
-SMALL = 30_000  # products: below, a call of BLAS costs more than it saves
-NEAR = 3 * 2**14  # bytes that stay close to the processor
 
 
 @lowers(MatMul, strided=True, any_size="standalone")
@@ -51,24 +47,39 @@ def write_matmul(emitter: Emitter, op: MatMul, eq: Equation) -> None:
     emitter.shared.work += emitter.times * 2.0 * expected(math.prod(stack) * m * k * n)
     emitter.shared.steps.append(f"matmul {plain(m)}×{plain(k)}×{plain(n)}{' of a stack' if stack else ''}")
     counters: list[Value] = []
+    is_known = may_cut(emitter) and all(type(size) is int for size in (*stack, m, k, n))
+    nanoseconds = time_of_product(m, k, n, out.type.dtype) * math.prod(stack) if is_known else 0.0
+    cut = max(range(len(stack)), key=lambda axis: stack[axis], default=None) if is_known else None
+    if cut is not None and not pays(stack[cut], nanoseconds):
+        cut = None
+    if not stack and is_known and pays(2, nanoseconds):
+        matrices = (_matrix(emitter, a, left, (), ()), _matrix(emitter, b, right, (), ()), Matrix(target, m, n, n, 1))
+        write_in_parts(emitter, out.type.dtype, *matrices, nanoseconds)
+        return None
 
-    def each(axis: int) -> None:
+    def each(axis: int, span: tuple[Value, Value] | None) -> None:
         if axis < len(stack):
-            with emitter.f.loop(emitter.f.index(0), emitter.number(stack[axis])) as i:
+            all_of_it = emitter.f.index(0), emitter.number(stack[axis])
+            first, last = span if span is not None and axis == cut else all_of_it
+            with emitter.f.loop(first, last) as i:
                 counters.append(i)
-                each(axis + 1)
+                each(axis + 1, span)
                 counters.pop()
             return
-        first = _matrix(emitter, a, left, stack, counters)
-        second = _matrix(emitter, b, right, stack, counters)
+        one, other = (_matrix(emitter, x, parts, stack, counters) for x, parts in ((a, left), (b, right)))
         pointer = _advance(
             emitter, target, out.type.dtype, [(c, _step(stack, j, m * n)) for j, c in enumerate(counters)]
         )
-        product(emitter, out.type.dtype, first, second, Matrix(pointer, m, n, n, 1))
+        product(emitter, out.type.dtype, one, other, Matrix(pointer, m, n, n, 1))
         while emitter.until_done:
             emitter.free(emitter.until_done.pop())
 
-    each(0)
+    if cut is None:
+        each(0, None)
+    else:
+        chunks = cut_items(emitter, stack[cut], nanoseconds)
+        with region(emitter, stack[cut], chunks, f"stack of {stack[cut]} products") as one:
+            each(0, (one.first, one.last))
     return None
 
 
@@ -111,29 +122,3 @@ def _advance(emitter: Emitter, pointer: Value, dtype: np.dtype[Any], moves: Sequ
     for counter, step in moves:
         pointer = f.element(pointer, f.mul(counter, emitter.number(step * dtype.itemsize)), "i8")
     return pointer
-
-
-def product(emitter: Emitter, dtype: np.dtype[Any], a: Matrix, b: Matrix, c: Matrix) -> None:
-    """C = A B."""
-    m, k, n = a.rows, a.columns, b.columns
-    if any(type(size) is not int for size in (m, k, n)):
-        write_any_size(emitter, dtype, a, b, c)
-        return
-    if k == 0:
-        emitter.fill(c.pointer, ArrayType((m * n,), dtype), 0)
-        return
-    if dtype.kind == "c":
-        write_gemm(emitter, dtype, a, b, c)
-    elif n == 1 and a.down == 1 and m > 1:
-        write_rows(emitter, dtype, b.transposed, a.transposed, c.transposed)
-    elif (m == 1 or n == 1) and a.across == 1 and b.down == 1:
-        write_dots(emitter, dtype, a, b, c)
-    elif _is_ours(m, k, n, dtype.itemsize):
-        write_rows(emitter, dtype, a, b if b.across == 1 or n == 1 else by_rows(emitter, dtype, b), c)
-    else:
-        write_gemm(emitter, dtype, a, b, c)
-
-
-def _is_ours(m: Any, k: Any, n: Any, itemsize: int) -> bool:
-    """Whether tiles beat BLAS: for little work, and when one factor or the result stays in the innermost cache."""
-    return m * k * n <= SMALL or min(k * n, m * n) * itemsize <= NEAR

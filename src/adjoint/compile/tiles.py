@@ -40,7 +40,12 @@ def write_rows(emitter: Emitter, dtype: np.dtype[Any], a: Matrix, b: Matrix, c: 
     depth = a.columns
     if a.across != 1 and c.rows > 8 and depth * (c.rows + c.columns) * dtype.itemsize > 2**16:
         step = max(16, 2**15 // ((c.rows + c.columns) * dtype.itemsize))
-        emitter.fill(c.pointer, ArrayType((c.rows * c.columns,), dtype), 0)
+        if c.rows == 1 or c.down == c.columns:
+            emitter.fill(c.pointer, ArrayType((c.rows * c.columns,), dtype), 0)
+        else:  # some columns of a matrix
+            with f.loop(f.index(0), f.index(c.rows)) as row:
+                start = f.element(c.pointer, f.mul(row, f.index(c.down * dtype.itemsize)), "i8")
+                emitter.fill(start, ArrayType((c.columns,), dtype), 0)
         whole = depth // step * step
         with f.loop(f.index(0), f.index(whole), f.index(step)) as first:
             _columns(emitter, dtype, a, b, c, (first, f.add(first, f.index(step)), step), adds=True)

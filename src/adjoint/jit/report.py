@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from adjoint.base.source import short
-from adjoint.jit.executable import Executable, known_executable
+from adjoint.jit.executable import COMPILED, Executable, known_executable
 from adjoint.jit.trace import GuardedProgram
 from adjoint.program.program import Program
 from adjoint.transform.subprograms import halves_of
@@ -30,6 +30,7 @@ class SpecializationReport:
     kernels: list[str]  # the steps of the machine code
     callbacks: list[str]  # into NumPy or Python: "logm at model.py:9"
     looped: list[str]  # of these, what every iteration of a loop calls
+    threads: list[str]  # what several threads work on, and what they cannot and why
     cached: bool | None  # whether the machine code was found on disk
     seconds: dict[str, float]  # trace, simplify, compile, first run
     calls: int
@@ -102,6 +103,10 @@ def rows(one: SpecializationReport) -> Iterator[tuple[str, str]]:
     yield "equations", f"{one.equations[0]} traced, {one.equations[1]} after simplification"
     for step in shorten(one.kernels):
         yield "kernel", step
+    for part in shorten(count_repeats(one.threads)):
+        yield "threads", part
+    if not one.threads and one.how.startswith(COMPILED):
+        yield "threads", "one: no part takes more than 50 µs or can be cut"
     for call in one.callbacks:
         yield "NumPy", call
     for call in one.looped:
@@ -146,6 +151,7 @@ def report_specialization(guarded: GuardedProgram, calls: int) -> Specialization
         kernels=[str(step) for note in notes for step in note.get("steps", ())],
         callbacks=_called(notes, "callbacks"),
         looped=_called(notes, "looped"),
+        threads=[part for note in notes for part in note.get("threads", ())],
         cached=all(cached) if cached else None,
         seconds=seconds,
         calls=calls,
