@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         debug,
         extend,
         implicit,
+        integrate,
         linear,
         memory,
         nn,
@@ -150,6 +151,7 @@ __all__ = [  # noqa: RUF022  (by subject)
     # solutions
     "implicit",
     "optimize",
+    "integrate",
     # networks
     "nn",
     # second order
@@ -183,8 +185,8 @@ __all__ = [  # noqa: RUF022  (by subject)
 
 # Everything is loaded when it is first used: the module that defines each name, and the modules that are names.
 _HOMES = {
-    "adjoint": "audit curvature debug extend implicit linear memory nn numpy optimize random scipy signal sparse "
-    "testing tree",
+    "adjoint": "audit curvature debug extend implicit integrate linear memory nn numpy optimize random scipy signal "
+    "sparse testing tree",
     "adjoint.api.taylor": "jet",
     "adjoint.api.gradients": "grad jvp linear_transpose linearize stop_gradient value_and_grad vjp vmap",
     "adjoint.audit": "cost kinks",

@@ -13,6 +13,7 @@ OWN = (
     "adjoint.extend",
     "adjoint.implicit",
     "adjoint.implicit.conditions",
+    "adjoint.integrate",
     "adjoint.linear",
     "adjoint.memory",
     "adjoint.nn",

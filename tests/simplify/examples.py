@@ -186,6 +186,11 @@ PLACES: list[Example] = [
     Example(lambda x: Pad(((1, 2),))(x)[1:4], (V,), "-> a"),
     Example(lambda x, y: ScatterSet(slot(1))(x, y)[1], (V, np.float64(4.0)), "-> b"),
     Example(lambda x, y: ScatterSet(slot(1))(x, y)[0], (V, np.float64(4.0)), "c = slice[0] a -> c"),
+    Example(
+        lambda x, y, i: select(ScatterSet(("gather", 1))(x, y, i), x, i > 0),
+        (V, np.float64(4.0), np.int64(2)),
+        "d = greater c 0; e = gather[1] a c; f = select b e d; g = scatterset[('gather', 1)] a f c -> g",
+    ),
     Example(lambda x, y: ScatterSet(slot((None, None, None)))(x, y), (V, W), "-> b"),
     Example(lambda x, y: ScatterSet(slot((None, None, None)))(x, y), (V, W[None]), "c = reshape[(3,)] b -> c"),
     Example(

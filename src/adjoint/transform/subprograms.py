@@ -20,7 +20,7 @@ from adjoint.ops.control.scan import zeros_beside
 from adjoint.program.program import Program, interpret
 from adjoint.program.record import Record, RecordTracer, record_program
 from adjoint.program.trace import Tracer, provide_programs, running
-from adjoint.program.types import ArrayType, Value
+from adjoint.program.types import ArrayType, Value, type_of
 from adjoint.transform.batch import Batch, BatchTracer
 from adjoint.transform.forward import Forward, ForwardTracer
 from adjoint.transform.lines import LinedTape, lining, pins_restored
@@ -196,6 +196,12 @@ class Split:
                 return found
 
             self.entries = [(e[0], *substitute(e[1:], RecordTracer, slot)) for e in tape.entries]
+            for value, active in zip(values, self.active, strict=True):
+                # a result without tangent is a zero of its size: where only the result knows the size, it is kept
+                known_sizes = {n for t in self.residual_types for n in t.shape}
+                if active and any(not isinstance(n, int) and n not in known_sizes for n in type_of(value).shape):
+                    slot(value)
+            self._value_types = [type_of(value) for value in values]  # with the sizes of this reading
             self._lines = tape.lines if isinstance(tape, LinedTape) else None
             self.forward, _ = record.program(inputs, [*values, *extra])
         self.input_types = program.input_types
@@ -237,7 +243,7 @@ class Split:
 
             def pushed(*flat: Value) -> list[Value]:
                 ds = replay(self._fill(flat), flat[count:])
-                types = self.output_types
+                types = self._value_types
                 return [
                     zeros_beside(flat, t) if ds[p] is None else ds[p]
                     for p, t in zip(self.positions, types, strict=True)

@@ -11,6 +11,7 @@ import numpy as np
 from adjoint.ops.arrays.index import Gather, ScatterSet, ScatterSum, Slice
 from adjoint.ops.arrays.rearrange import Broadcast, Concatenate, Convert, Pad
 from adjoint.ops.elementwise.arithmetic import add
+from adjoint.ops.elementwise.select import Select
 from adjoint.program.program import Atom, Literal, Var
 from adjoint.program.types import ArrayType
 from adjoint.simplify.rules.rule import ANY, Rule, rule
@@ -344,7 +345,20 @@ def _join_two(r: Any, a: Atom, b: Atom, axis: int) -> Atom | None:
     return None if items is None else slice_items(r, x, items)
 
 
+@rule("x with one element written or x as it was: the element that is written is chosen", Select, ScatterSet, ANY, ANY)
+def written_or_not(r: Any, op: Select, inputs: tuple[Atom, ...], kind: ArrayType) -> Atom | None:
+    eq = r.defined[inputs[0]]
+    (x, v, *indices), condition = eq.inputs, inputs[2]
+    plain = eq.op.index[0] == "gather" and not any(i.type.shape for i in (*indices, condition))
+    if x is not inputs[1] or not plain or isinstance(condition, Literal) or not r.once(inputs[0]):
+        return None
+    part = ArrayType(kind.shape[len(indices) :], kind.dtype)
+    before = r.apply(Gather(len(indices)), (x, *indices), part)
+    return r.apply(eq.op, (x, r.apply(op, (v, before, condition), part), *indices), kind)
+
+
 RULES: list[Rule] = [
+    written_or_not,
     slice_of_slice,
     slice_of_broadcast,
     slice_of_concatenate,

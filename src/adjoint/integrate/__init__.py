@@ -1,0 +1,45 @@
+"""Differential equations and integrals, with exact derivatives.
+
+```python
+from adjoint import integrate
+path = integrate.solve(lambda t, y: -y, (0.0, 1.0), 1.0)
+path.status, float(np.round(path.last, 6))  # → ('finished', 0.367879)
+```
+"""
+
+import sys
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from adjoint.integrate.choosing import choose, methods
+    from adjoint.integrate.control import Controller
+    from adjoint.integrate.explicit import RungeKutta
+    from adjoint.integrate.solving import solve
+    from adjoint.integrate.trajectory import Trajectory
+
+__all__ = ["Controller", "RungeKutta", "Trajectory", "choose", "methods", "solve"]
+
+# Everything is loaded when it is first used.
+_HOMES = {
+    "adjoint.integrate.choosing": "choose methods",
+    "adjoint.integrate.control": "Controller",
+    "adjoint.integrate.explicit": "RungeKutta",
+    "adjoint.integrate.solving": "solve",
+    "adjoint.integrate.trajectory": "Trajectory",
+}
+_HOME_OF = {name: module for module, names in _HOMES.items() for name in names.split()}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(
+            f"module 'adjoint.integrate' has no attribute {name!r}", name=name, obj=sys.modules[__name__]
+        )
+    value = getattr(import_module(_HOME_OF[name]), name)
+    globals()[name] = value  # from now on it is found without this function
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,60 @@
+"""Methods by name."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from adjoint.base.suggestions import did_you_mean
+from adjoint.integrate.explicit import explicit_names, named_explicit
+
+__all__ = ["choose", "methods"]
+
+_ALIASES = {
+    "dormand-prince": "dopri5",
+    "dp5": "dopri5",
+    "rk45": "dopri5",
+    "rk23": "bosh3",
+    "bogacki-shampine": "bosh3",
+    "tsitouras": "tsit5",
+    "3/8": "three-eighths",
+    "vern6": "verner6",
+    "vern7": "verner7",
+    "vern8": "verner8",
+    "vern9": "verner9",
+}
+
+
+def methods() -> list[str]:
+    """The names of all methods.
+
+    ```python
+    "tsit5" in ad.integrate.methods()  # → True
+    ```
+    """
+    return ["auto", *explicit_names()]
+
+
+def choose(name: str, **changes: Any) -> Any:
+    """A method by its name, with other settings.
+
+    ```python
+    ad.integrate.choose("dopri5").order  # → 5
+    ```
+    """
+    key = name.lower().replace("_", "-")
+    key = _ALIASES.get(key, key)
+    found = named_explicit("tsit5" if key == "auto" else key)
+    if found is None:
+        near = did_you_mean(name, methods())
+        raise ValueError(f"integrate: there is no method {name!r}. {near} Methods: {', '.join(methods())}.")
+    return dataclasses.replace(found, **changes) if changes else found
+
+
+def choose_method(method: Any) -> Any:
+    """The method that an argument names or is."""
+    if isinstance(method, str):
+        return choose(method)
+    if not hasattr(method, "step"):
+        raise TypeError(f"integrate: method is a {type(method).__name__}; give a name or a method object.")
+    return method

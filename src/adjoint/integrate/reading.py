@@ -1,0 +1,129 @@
+"""The numbers that `solve` is given, checked as far as they are known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from adjoint import tree
+from adjoint.integrate.system import Layout
+from adjoint.linear.solvers.iteration import TRACED
+from adjoint.program.trace import primal
+from adjoint.program.types import Value
+
+__all__ = ["read_number", "read_span", "read_stops", "read_times", "read_tolerance"]
+
+
+def _known(value: Any) -> Any:
+    """The number behind a value, None while a program is traced."""
+    found = primal(value) if isinstance(value, TRACED) else value
+    while isinstance(found, TRACED):
+        inner = primal(found)
+        if inner is found:
+            return None
+        found = inner
+    return np.asarray(found)
+
+
+def _float(title: str, name: str, value: Any) -> Value:
+    if isinstance(value, TRACED):
+        return value if value.dtype == np.float64 else value.astype(np.float64)
+    try:
+        found = np.asarray(value, np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(f"{title}: {name} must be real numbers; got {value!r}.") from None
+    return found[()]
+
+
+def read_number(title: str, name: str, value: Any) -> Value:
+    """A number that is not NaN."""
+    found = _float(title, name, value)
+    known = _known(found)
+    if np.ndim(found) != 0 or (known is not None and np.isnan(known)):
+        raise ValueError(f"{title}: {name} is {value!r}; it must be one number.")
+    return found
+
+
+def read_span(title: str, span: Any) -> tuple[Value, Value]:
+    """(t₀, t₁): two finite times that differ."""
+    try:
+        t0, t1 = span
+    except (TypeError, ValueError):
+        raise ValueError(f"{title}: span must be a pair (t0, t1); got {span!r}.") from None
+    t0, t1 = (_float(title, "span", t) for t in (t0, t1))
+    if np.ndim(t0) or np.ndim(t1):
+        raise ValueError(f"{title}: span must be a pair of numbers (t0, t1); its ends have shapes {np.shape(t0)} and "
+                         f"{np.shape(t1)}. ad.vmap solves for many spans.")  # fmt: skip
+    a, b = _known(t0), _known(t1)
+    if a is not None and b is not None:
+        if not (np.isfinite(a) and np.isfinite(b)):
+            raise ValueError(f"{title}: span is ({a}, {b}); both ends must be finite. Stop at an event, or substitute "
+                             "t = s / (1 - s).")  # fmt: skip
+        if a == b:
+            raise ValueError(f"{title}: span is one point, ({a}, {b}); its ends must differ.")
+    return t0, t1
+
+
+def read_times(title: str, save: Any, t0: Value, t1: Value) -> Value:
+    """Times at which y is given: sorted along the span, and inside."""
+    if save is None:
+        return np.zeros(0)
+    if isinstance(save, list | tuple) and any(isinstance(s, TRACED) for s in save):
+        save = np.stack([np.asarray(s, float) if not isinstance(s, TRACED) else s for s in save])
+    found = _float(title, "save", save)
+    if np.ndim(found) != 1:
+        raise ValueError(f"{title}: save has shape {np.shape(found)}; it is a list of times. Write np.atleast_1d(…).")
+    if not found.shape[0]:
+        raise ValueError(f"{title}: save is empty. Leave it out for the end alone.")
+    return _ordered(title, "save", found, t0, t1)
+
+
+def read_stops(title: str, stops: Any, t0: Value, t1: Value) -> Value:
+    """Times at which f jumps: sorted along the span, and inside."""
+    if isinstance(stops, list | tuple) and not len(stops):
+        return np.zeros(0)
+    if isinstance(stops, list | tuple) and any(isinstance(s, TRACED) for s in stops):
+        stops = np.stack([np.asarray(s, float) if not isinstance(s, TRACED) else s for s in stops])
+    return _ordered(title, "stops", _float(title, "stops", np.atleast_1d(stops)), t0, t1)
+
+
+def _ordered(title: str, name: str, times: Value, t0: Value, t1: Value) -> Value:
+    known, a, b = _known(times), _known(t0), _known(t1)
+    if known is None or a is None or b is None or known.ndim != 1:
+        return times
+    if np.any(np.isnan(known)):
+        raise ValueError(f"{title}: {name} holds NaN.")
+    sign = 1.0 if b > a else -1.0
+    if np.any(np.diff(known) * sign < 0):
+        raise ValueError(f"{title}: {name} is not in the order of the span, from {a} to {b}. Write np.sort(…)"
+                         f"{'' if sign > 0 else '[::-1]'}.")  # fmt: skip
+    outside = known[(known - a) * sign < 0], known[(known - b) * sign > 0]
+    for part in outside:
+        if part.size:
+            raise ValueError(f"{title}: {name} has {part.flat[0]}, which lies outside the span ({a}, {b}).")
+    return times
+
+
+def read_tolerance(title: str, name: str, value: Any, layout: Layout) -> Value:
+    """One number, or a tree like y0 of them: a number for each number of y."""
+    is_number = isinstance(value, int | float) or (hasattr(value, "shape") and value.shape == ())
+    if not is_number:
+        leaves = tree.leaves_like(f"{title}: {name}", layout.structure, value)
+        whole: list[Any] = []
+        for leaf, t in zip(leaves, layout.types, strict=True):
+            flat = np.reshape(np.broadcast_to(_float(title, name, leaf), t.shape), (-1,))
+            whole += [flat, flat] if t.dtype.kind == "c" else [flat]
+        value = np.concatenate(whole)
+    found = _float(title, name, value)
+    known = _known(found)
+    if known is None:
+        return found
+    least = 4 * float(np.finfo(layout.dtype).eps) if name == "rtol" else 0.0
+    if not np.all(known > 0):
+        raise ValueError(f"{title}: {name} is {value}; tolerances are positive. Give {name}="
+                         f"{'1e-6' if name == 'rtol' else '1e-9'}, say.")  # fmt: skip
+    if np.any(known < least):
+        raise ValueError(f"{title}: {name} is {value}, below what rounding in {layout.dtype} allows. Give at least "
+                         f"{least:.2g}.")  # fmt: skip
+    return found

@@ -1,0 +1,211 @@
+"""`solve`: initial value problems."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from operator import index as operator_index
+from typing import Any
+
+import numpy as np
+
+from adjoint import tree
+from adjoint.base.source import user_facing
+from adjoint.debug import check
+from adjoint.integrate.choosing import choose_method
+from adjoint.integrate.derivative import detach, record_flat, types_of
+from adjoint.integrate.reading import read_number, read_span, read_stops, read_times, read_tolerance
+from adjoint.integrate.statuses import EVENT, STATUSES
+from adjoint.integrate.stepping import Ending, Plan, Settings, run
+from adjoint.integrate.system import Arguments, Layout, System, check_right_side, read_state, trace_function
+from adjoint.integrate.trajectory import Trajectory
+from adjoint.ops.control.call import Call
+from adjoint.ops.custom import Attach
+from adjoint.program.program import Program
+from adjoint.program.types import Value
+from adjoint.transform.custom import BatchedRule
+
+__all__ = ["solve"]
+
+_programs: dict[Any, tuple[Program, Any]] = {}
+MOST_PROGRAMS = 512
+
+
+@user_facing
+def solve(
+    f: Callable[..., Any],
+    span: Any,
+    y0: Any,
+    *,
+    args: Sequence[Any] = (),
+    save: Any = None,
+    method: Any = "auto",
+    rtol: Any = 1e-6,
+    atol: Any = 1e-9,
+    norm: Any = "rms",
+    first_step: Any = None,
+    max_step: Any = np.inf,
+    min_step: Any = None,
+    max_steps: int = 100_000,
+    stops: Any = (),
+    integrand: Callable[..., Any] | None = None,
+    checkpoint: Any = None,
+) -> Trajectory:
+    """y(t) for y′ = f(t, y, *args), y(t₀) = y0, over span = (t₀, t₁), forwards or backwards.
+
+    y is a number, an array, or any tree of them, real or complex; f is NumPy code. Errors are kept below
+    atol + rtol |y| in each step. `save` are times at which y is given (by the dense output of the method's own
+    order); without it there is the end alone. `stops` are times at which f jumps. `integrand`, a function of
+    (t, y, *args), is integrated along the path.
+
+    y0, args, what f closes over, both ends of the span, saved times and stops are differentiated; steps are not.
+
+    ```python
+    def prey(t, y, rates):
+        a, b, c, d = rates
+        return {"hare": (a - b * y["lynx"]) * y["hare"], "lynx": (d * y["hare"] - c) * y["lynx"]}
+
+    rates = np.array([0.5, 0.02, 0.9, 0.03])
+    path = ad.integrate.solve(prey, (0.0, 20.0), {"hare": 34.0, "lynx": 5.9}, args=(rates,), save=[10.0, 20.0])
+    path.status, np.round(path.values["hare"], 3)  # → ('finished', [15.…, 29.…])
+    ```
+    """
+    title = "integrate.solve"
+    chosen = choose_method(method)
+    t0, t1 = read_span(title, span)
+    leaves, layout = read_state(title, "y0", y0)
+    arguments = Arguments(args)
+    traced = _trace(title, f, integrand, layout, arguments)
+    program, theta, extra_structure, extra = traced
+    saves = read_times(title, save, t0, t1)
+    stop_times = read_stops(title, stops, t0, t1)
+    if not chosen.adaptive and first_step is None:
+        raise ValueError(f"{title}: {chosen.name} does not estimate its error, so that it cannot choose steps. Give "
+                         "the step, first_step=…, or take a method that does, as 'tsit5'.")  # fmt: skip
+    settings = Settings(
+        t0, t1, read_tolerance(title, "rtol", rtol, layout), read_tolerance(title, "atol", atol, layout),
+        read_number(title, "first_step", 0.0 if first_step is None else first_step),
+        read_number(title, "max_step", max_step), read_number(title, "min_step", 0.0 if min_step is None else min_step),
+        np.int64(_read_count(title, max_steps)), saves, stop_times,
+    )  # fmt: skip
+    plan = Plan(chosen, norm, first_step is not None, saves.shape[0], stop_times.shape[0], checkpoint)
+    ending = _solved(plan, layout, program, extra, settings, leaves, theta)
+    return _trajectory(title, plan, layout, extra_structure, extra, settings, ending, save is None)
+
+
+def _read_count(title: str, count: Any) -> int:
+    found = operator_index(count)
+    if found < 1:
+        raise ValueError(f"{title}: max_steps is {found}; it must be positive.")
+    return found
+
+
+def _trace(title: str, f: Any, integrand: Any, layout: Layout, args: Arguments) -> Any:
+    """The program of f, and of the integrand behind it; θ; and how the integrals are a tree."""
+    right = trace_function(title, "f", f, layout, args)
+    check_right_side(title, right, layout)
+    if integrand is None:
+        return right.program, right.theta, None, []
+    both = trace_function(title, "f", lambda t, y, *given: (f(t, y, *given), integrand(t, y, *given)), layout, args)
+    count = len(layout.types)
+    probe = tree.unflatten(both.structure, list(range(both.structure.num_leaves)))
+    extra = both.types[count:]
+    if any(t.dtype.kind not in "fc" for t in extra):
+        raise TypeError(f"{title}: the integrand must return floating-point numbers.")
+    return both.program, both.theta, tree.structure(probe[1]), extra
+
+
+def _solved(
+    plan: Plan, layout: Layout, program: Program, extra: Any, settings: Settings, leaves: Sequence[Value],
+    theta: Sequence[Value],
+) -> Ending:  # fmt: skip
+    """The solution by a compiled program, which is made once for each program of f."""
+    inputs = [*settings, *leaves, *theta]
+    types = types_of(inputs)
+    key = (program, plan, layout.key(), tuple(extra), tuple((t.shape, str(t.dtype)) for t in types))
+    if key not in _programs:
+        if len(_programs) >= MOST_PROGRAMS:
+            _programs.pop(next(iter(_programs)))
+        _programs[key] = _record(plan, layout, program, extra, types)
+    whole, structure = _programs[key]
+    return tree.unflatten(structure, Call(whole)(*inputs))
+
+
+def _record(plan: Plan, layout: Layout, program: Program, extra: Any, types: Any) -> tuple[Program, Any]:
+    found: list[Any] = []
+    count, n = len(Settings._fields), len(layout.types)
+
+    def whole(*flat: Value) -> list[Value]:
+        settings = Settings(*flat[:count])
+        dtype = layout.dtype
+        settings = settings._replace(rtol=settings.rtol.astype(dtype), atol=settings.atol.astype(dtype))
+        system = System(program, layout, extra, flat[count + n :])
+        y = layout.vector(tree.unflatten(layout.structure, flat[count : count + n]))
+        if system.width > system.size:
+            y = np.concatenate([y, np.zeros(system.width - system.size, y.dtype)])
+        with np.errstate(all="ignore"):
+            ending = run(plan, system, settings, y)
+        ending = _refuse_failed(ending)
+        out, structure = tree.flatten(ending)
+        found.append(structure)
+        return out
+
+    made, captured = record_flat(whole, types)
+    assert not captured
+    return made, found[0]
+
+
+class _Refusal:
+    """The derivative of a solution that failed: an error, not NaN."""
+
+    title = "solve"
+
+    def _check(self, xs: Sequence[Value]) -> None:
+        words = ", ".join(f"{code} {words}" for code, words in enumerate(STATUSES))
+        check(
+            np.all(xs[-2] <= EVENT),
+            f"integrate.solve: a solution that failed has no derivative; status {{}} of {words}, at t = {{}}. Look at "
+            "path.status and path.advice.",
+            xs[-2], xs[-1],
+        )  # fmt: skip
+
+    def push(self, xs: Sequence[Value], dxs: Sequence[Value]) -> Sequence[Value]:
+        self._check(xs)
+        return dxs[:-2]
+
+    def pull(self, xs: Sequence[Value], cts: Sequence[Value], wanted: Sequence[bool]) -> Sequence[Value]:
+        self._check(xs)
+        return [*[ct if w else None for ct, w in zip(cts, wanted, strict=False)], None, None]
+
+    def batched(self, mapped: Sequence[bool], size: int) -> BatchedRule:
+        return BatchedRule(self, tuple(mapped), size)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Refusal)
+
+    def __hash__(self) -> int:
+        return hash(_Refusal)
+
+
+def _refuse_failed(ending: Ending) -> Ending:
+    values = [ending.y, ending.saved]
+    y, saved = Attach(_Refusal(), 2)(*detach(values), *values, ending.code, detach([ending.t])[0])
+    return ending._replace(y=y, saved=saved)
+
+
+def _trajectory(
+    title: str, plan: Plan, layout: Layout, extra_structure: Any, extra: Any, settings: Settings, ending: Ending,
+    at_end: bool,
+) -> Trajectory:  # fmt: skip
+    n = layout.size
+    y = ending.y
+    times, rows = (ending.t[None], y[None, :n]) if at_end else (settings.saves, ending.saved)
+    integrals = None
+    if extra:
+        integrals = Layout(extra_structure, extra).tree(y[n:])
+    counts = ending.counts
+    zero = 0 * counts.steps
+    return Trajectory(
+        times, layout.rows(rows), layout.tree(y[:n]), ending.t, ending.code, counts.steps, counts.rejections,
+        counts.evaluations, zero, zero, counts.stiff, ending.radius * abs(settings.t1 - settings.t0), integrals,
+        method=f"{title} by {plan.method.name}",
+    )  # fmt: skip

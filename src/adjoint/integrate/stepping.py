@@ -1,0 +1,349 @@
+"""The one loop: steps of any method, tried until their error is small enough, from t₀ to t₁.
+
+Accepted steps, the first one too, are constants to every derivative; the ends of the span, stops and saved times are
+not. A step is tried without derivatives; what is accepted is given the derivative of the step alone.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from adjoint import tree
+from adjoint.api.control_flow import cond, while_loop
+from adjoint.integrate.control import error_norm, first_step
+from adjoint.integrate.derivative import attach_derivative, detach, record_flat, types_of
+from adjoint.integrate.interpolation import evaluate
+from adjoint.integrate.statuses import FINISHED, MAX_STEPS, NOT_FINITE, RUNNING, TOO_SMALL
+from adjoint.integrate.system import System
+from adjoint.program.program import interpret
+from adjoint.program.types import Value
+
+__all__ = ["Counts", "Ending", "Plan", "Settings", "run"]
+
+
+class Plan(NamedTuple):
+    """What is decided before the loop is traced."""
+
+    method: Any
+    norm: Any = "rms"
+    given_step: bool = False  # first_step was given
+    saves: int = 0  # how many saved times
+    stops: int = 0
+    checkpoint: Any = None
+    limited: bool = False  # max_step is finite
+
+
+class Settings(NamedTuple):
+    """The numbers of a solution, inputs of its program."""
+
+    t0: Value
+    t1: Value
+    rtol: Value
+    atol: Value
+    first_step: Value
+    max_step: Value
+    min_step: Value
+    max_steps: Value
+    saves: Value
+    stops: Value
+
+
+class Counts(NamedTuple):
+    """What it took."""
+
+    steps: Value
+    rejections: Value
+    evaluations: Value
+    stiff: Value  # steps whose size stability limits
+
+
+class Ending(NamedTuple):
+    """How a solution ends."""
+
+    t: Value
+    y: Value
+    code: Value
+    counts: Counts
+    saved: Value  # (saves, n); NaN where it did not get
+    h: Value  # the next step
+    radius: Value
+
+
+class _Now(NamedTuple):
+    t: Value
+    h: Value  # magnitude of the next step
+    state: Any
+    errors: tuple[Value, Value]  # of the last two steps
+    code: Value
+    counts: Counts
+    saved: int | Value
+    out: Value
+    stop: int | Value
+    radius: Value
+
+
+class _Trial(NamedTuple):
+    h: Value  # signed, as it is tried
+    goes_on: Value
+    state: Any
+    error: Value
+    radius: Value
+    rejections: Value
+    code: Value
+
+
+def _as_int(x: int) -> Any:
+    return np.int64(x)
+
+
+class Stepper:
+    """A method on a system: its step as a program, to be tried and to be differentiated."""
+
+    def __init__(self, method: Any, system: System, state: Any) -> None:
+        self.method, self.system = method, system
+        leaves, self.structure = tree.flatten(state)
+        self.count = len(leaves)
+        time = np.float64(0.0)
+        types = types_of([time, time, *leaves, *system.theta])
+        self.extras: Any = None
+
+        def step(t: Value, h: Value, *rest: Value) -> list[Value]:
+            given = tree.unflatten(self.structure, rest[: self.count])
+            found = method.step(system.with_theta(rest[self.count :]), t, h, given)
+            extras, self.extras = tree.flatten(found._replace(state=None))
+            return [*tree.leaves(found.state), *extras]
+
+        self.program, captured = record_flat(step, types)
+        assert not captured
+
+    def at(self, system: System) -> Stepper:
+        """The same program with other θ."""
+        other = copy(self)
+        other.system = system
+        return other
+
+    def inputs(self, t: Value, h: Value, state: Any) -> list[Value]:
+        """What the program of a step is given."""
+        return [t, h, *tree.leaves(state), *self.system.theta]
+
+    def run(self, t: Value, h: Value, state: Any) -> Any:
+        """A step without derivative."""
+        out = interpret(self.program, detach(self.inputs(t, h, state)))
+        found = tree.unflatten(self.extras, out[self.count :])
+        return found._replace(state=tree.unflatten(self.structure, out[: self.count]))
+
+    def attach(self, t: Value, h: Value, before: Any, after: Any) -> Any:
+        """The state after an accepted step, with the derivative of the step."""
+        values = tree.leaves(after)
+        program = self.program
+        cut = type(program)(program.inputs, program.equations, program.outputs[: self.count], program.constants)
+        return tree.unflatten(self.structure, attach_derivative(cut, values, self.inputs(t, h, before)))
+
+
+def run(plan: Plan, system: System, settings: Settings, y0: Value) -> Ending:
+    """Solve y′ = f(t, y) from t0 to t1."""
+    method, s = plan.method, settings
+    t0, t1 = detach([s.t0, s.t1])
+    direction = np.where(t1 >= t0, 1.0, -1.0)
+    n = system.size
+    whole_theta = system.theta
+    within = lambda stop: _between_stops(plan, s, system, whole_theta, stop, direction)
+    system = within(_as_int(0))
+    state = method.start(system, s.t0, y0)
+    span = np.abs(t1 - t0)
+    fixed = not method.adaptive
+    evaluations = 1
+    if plan.given_step:
+        h = np.minimum(np.abs(s.first_step), span)
+    else:
+        plain = system.with_theta(detach(system.theta))
+        y, f0 = detach([y0])[0], detach([plain(t0, *detach([y0]))])[0]
+        h = first_step(plain, t0, y, f0, direction, span, method.estimate_order, s.rtol, s.atol, plan.norm, n)
+        evaluations = 3
+    ready = Stepper(method, system, state)
+    zero = _as_int(0)
+    out = np.full((plan.saves, n), np.nan, system.dtype) + 0 * y0[:n] if plan.saves else np.zeros((0, n), system.dtype)
+    start_code = np.where(np.isfinite(np.sum(np.abs(detach([method.value(state)])[0]))), RUNNING, NOT_FINITE)
+    start_code = np.where(np.isfinite(np.sum(np.abs(detach(tree.leaves(state))[-1]))), start_code, NOT_FINITE)
+    begin = _Now(
+        s.t0, h, state, (np.float64(1.0), np.float64(1.0)), start_code.astype(np.int64),
+        Counts(zero, zero, _as_int(evaluations), zero), zero, out, zero, np.float64(0.0),
+    )  # fmt: skip
+
+    def goes_on(now: _Now) -> Value:
+        return now.code == RUNNING
+
+    def advance(now: _Now) -> _Now:
+        stepper = ready.at(within(now.stop)) if plan.stops else ready
+        target = _next_target(plan, s, now)
+        t, aim = detach([now.t, target])
+        trial, planned, whole = _tried(plan, settings, stepper, now, t, aim, direction)
+        accepted = trial.code == RUNNING
+        hits = trial.h == aim - t
+        reached = np.where(hits, target, t + trial.h)
+        reached = np.where(accepted, reached, now.t)
+        h = reached - now.t
+        after = stepper.attach(now.t, h, now.state, trial.state)
+        y0, y1 = method.value(now.state)[:n], method.value(after)[:n]
+        k = method.estimate_order + 1.0
+        if fixed:
+            following = now.h
+        else:
+            factor = method.controller.factor(trial.error, now.errors[0], now.errors[1], k)
+            factor = np.where(trial.rejections > 0, np.minimum(factor, 1.0), factor)
+            following = np.abs(trial.h) * factor
+            following = np.where(whole, following, np.maximum(following, planned))
+        saved, out = now.saved, now.out
+        if plan.saves:
+            saved, out = _save(plan, s, stepper, now, after, reached, h, direction, y0, y1)
+        counts = now.counts
+        limit = method.stability_limit if hasattr(method, "stability_limit") else np.inf
+        is_stiff = np.abs(trial.h) * trial.radius > 0.7 * limit
+        counts = Counts(
+            counts.steps + accepted, counts.rejections + trial.rejections,
+            counts.evaluations + (trial.rejections + 1) * method.evaluations, counts.stiff + is_stiff,
+        )  # fmt: skip
+        at_end = detach([reached])[0] == t1
+        code = np.where(accepted, np.where(at_end, FINISHED, RUNNING), trial.code)
+        code = np.where(np.logical_and(code == RUNNING, counts.steps >= s.max_steps), MAX_STEPS, code)
+        following = np.minimum(following, s.max_step)
+        state = tree.map(lambda a, b: np.where(accepted, a, b), after, now.state)
+        stop = now.stop
+        if plan.stops:
+            at_stop = np.logical_and(hits, np.logical_not(at_end))
+            stop = stop + at_stop
+            state = _restarted(within(stop), method, reached, state, at_stop)
+        return _Now(
+            reached, following, state, (np.maximum(trial.error, 1e-10), now.errors[0]), code.astype(np.int64), counts,
+            saved, out, stop, trial.radius,
+        )  # fmt: skip
+
+    last = while_loop(goes_on, advance, begin, checkpoint=plan.checkpoint)
+    y = method.value(last.state)
+    return Ending(last.t, y, last.code, last.counts, last.out, last.h, last.radius)
+
+
+def _next_target(plan: Plan, s: Settings, now: _Now) -> Value:
+    """Where the next step may go at most: the next stop, or the end."""
+    if not plan.stops:
+        return s.t1
+    at = np.minimum(now.stop, plan.stops - 1)
+    return np.where(now.stop < plan.stops, s.stops[at], s.t1)
+
+
+def _between_stops(plan: Plan, s: Settings, system: System, theta: Any, stop: Value, direction: Value) -> System:
+    """The equation between two stops: f is asked at times inside."""
+    if not plan.stops:
+        return system
+    times = detach([s.stops])[0]
+    before = times[np.maximum(stop - 1, 0)]
+    after = times[np.minimum(stop, plan.stops - 1)]
+    first = np.where(stop > 0, before + direction * np.spacing(np.abs(before)), -direction * np.inf)
+    last = np.where(stop < plan.stops, after - direction * np.spacing(np.abs(after)), direction * np.inf)
+    system = System(system.program, system.layout, system.extra, theta, windowed=True)
+    return system.with_theta([*theta, np.minimum(first, last), np.maximum(first, last)])
+
+
+def _restarted(system: System, method: Any, t: Value, state: Any, at_stop: Value) -> Any:
+    """At a stop f may jump: what the state keeps of f is computed again, from the right."""
+    return cond(at_stop, lambda: method.start(system, t, method.value(state)), lambda: state)
+
+
+def _tried(
+    plan: Plan, s: Settings, stepper: Stepper, now: _Now, t: Value, aim: Value, direction: Value
+) -> tuple[_Trial, Value, Value]:
+    """A step that is accepted, or why there is none; the step that was planned, and whether it was taken whole."""
+    method = plan.method
+    distance = np.abs(aim - t)
+    planned = detach([now.h])[0]
+    wanted = planned
+    if method.adaptive:  # no last step that is much smaller than the one before
+        wanted = np.where(np.logical_and(wanted < distance, distance < 1.5 * wanted), 0.5 * distance, wanted)
+    close = wanted >= distance * (1 - 1e-12)
+    wanted = np.where(close, distance, wanted)
+    first = np.where(close, aim - t, direction * wanted)
+    smallest = np.maximum(s.min_step, 8 * np.spacing(np.abs(t)))
+    state = tree.unflatten(stepper.structure, detach(tree.leaves(now.state)))
+    n = stepper.system.size
+    k = method.estimate_order + 1.0
+
+    def attempt(trial: _Trial) -> _Trial:
+        found = stepper.run(t, trial.h, state)
+        before, after = method.value(state)[:n], method.value(found.state)[:n]
+        if method.adaptive:
+            error = error_norm(found.error[:n], before, after, s.rtol, s.atol, plan.norm)
+            if found.second is not None:
+                other = error_norm(found.second[:n], before, after, s.rtol, s.atol, plan.norm)
+                scale = np.sqrt(error * error + 0.01 * other * other)
+                error = np.where(scale > 0, error * error / np.where(scale > 0, scale, 1.0), 0.0)
+            if found.failed is not None:
+                error = np.where(found.failed, np.nan, error)
+            accepted = error <= 1.0
+            smaller = trial.h * method.controller.shrink(error, k)
+        else:
+            total = np.sum(np.abs(after)) * np.float64(1.0)
+            error = np.where(np.isfinite(total), 1.0, np.nan)
+            if found.failed is not None:
+                error = np.where(found.failed, np.nan, error)
+            accepted, smaller = error <= 1.0, 0 * trial.h
+        dead = np.logical_and(np.logical_not(accepted), np.abs(smaller) < smallest)
+        trouble = np.where(np.isfinite(error), TOO_SMALL, NOT_FINITE)
+        code = np.where(dead, trouble, RUNNING).astype(np.int64)
+        again = np.logical_and(np.logical_not(accepted), np.logical_not(dead))
+        radius = np.float64(0.0) if found.radius is None else found.radius
+        return _Trial(
+            np.where(accepted, trial.h, smaller), again, found.state, np.where(np.isfinite(error), error, 1.0), radius,
+            trial.rejections + np.logical_not(accepted), code,
+        )  # fmt: skip
+
+    begin = _Trial(first, np.bool_(True), state, np.float64(1.0), np.float64(0.0), _as_int(0), _as_int(RUNNING))
+    trial = while_loop(lambda trial: trial.goes_on, attempt, begin)
+    # what was cut to end at the target says nothing about the next step; the last step of a solution is not counted
+    return trial, planned, np.logical_or(np.logical_not(close), trial.rejections > 0)
+
+
+def _save(
+    plan: Plan, s: Settings, stepper: Stepper, now: _Now, after: Any, reached: Value, h: Value, direction: Value,
+    y0: Value, y1: Value,
+) -> tuple[Value, Value]:  # fmt: skip
+    """Values at the saved times that lie in a step."""
+    m, n = plan.saves, stepper.system.size
+    times = detach([s.saves])[0]
+    end = detach([reached])[0]
+    is_inside = lambda j: np.logical_and(j < m, direction * times[np.minimum(j, m - 1)] <= direction * end)
+    is_last = lambda j: np.logical_and(is_inside(j), times[np.minimum(j, m - 1)] != end)
+    velocity = stepper.method.derivative(after)[:n]
+    dense = coefficients(stepper, now.t, h, now.state, after, is_last(now.saved))
+
+    def put(state: Any) -> Any:
+        j, out = state
+        theta = (s.saves[j] - now.t) / np.where(h == 0, 1.0, h)
+        value = evaluate(y0, dense[:, :n], theta.astype(y0.dtype))
+        at_end = y1 + (s.saves[j] - reached).astype(y0.dtype) * velocity
+        value = np.where(times[j] == end, at_end, value)
+        out = out.copy()
+        out[j] = value
+        return j + 1, out
+
+    return while_loop(lambda state: is_inside(state[0]), put, (now.saved, now.out))
+
+
+def coefficients(stepper: Stepper, t: Value, h: Value, before: Any, after: Any, wanted: Value) -> Value:
+    """The dense output of a step, where it is wanted."""
+    method, system = stepper.method, stepper.system
+    leaves = [*tree.leaves(before), *tree.leaves(after)]
+    count = stepper.count
+
+    def dense(t: Value, h: Value, *rest: Value) -> list[Value]:
+        one, two = (tree.unflatten(stepper.structure, rest[i * count : (i + 1) * count]) for i in (0, 1))
+        return [method.interpolant(system.with_theta(rest[2 * count :]), t, h, one, two)]
+
+    inputs = [t, h, *leaves, *system.theta]
+    program, captured = record_flat(dense, types_of(inputs))
+    assert not captured
+    kind = program.output_types[0]
+    made = lambda: attach_derivative(program, interpret(program, detach(inputs)), inputs)[0]
+    return cond(wanted, made, lambda: np.zeros(kind.shape, kind.dtype))

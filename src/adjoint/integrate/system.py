@@ -1,0 +1,220 @@
+"""The equation y′ = f(t, y, *args) as a function of vectors: f is traced once, y is one vector of real numbers.
+
+Complex numbers count twice, (Re, Im). What f reads besides t and y, its arguments and what it closes over, is θ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, final
+
+import numpy as np
+
+from adjoint import tree
+from adjoint.api.control_flow.bodies import Body
+from adjoint.api.gradients import stop_gradient
+from adjoint.base.errors import DtypeError, ShapeError, TreeError
+from adjoint.conversion.driver import prepare
+from adjoint.implicit.vectors import dtype_of, real_size, to_arrays, to_vector
+from adjoint.linear.solvers.iteration import TRACED
+from adjoint.ops.elementwise.weak_types import Weaken
+from adjoint.program.program import Literal, Program, interpret
+from adjoint.program.trace import Tracer
+from adjoint.program.types import ArrayType, Value, type_of
+from adjoint.transform.generators import GeneratorArguments
+
+__all__ = ["Arguments", "Layout", "System", "Traced", "check_right_side", "read_state", "trace_function"]
+
+_TIME = ArrayType((), np.dtype(np.float64))
+LIFTED = 8  # numbers: constants of so many are inputs of the program, so that others make no new one
+
+
+@final
+class Layout:
+    """How a tree is a vector of real numbers."""
+
+    def __init__(self, structure: Any, types: Sequence[ArrayType]) -> None:
+        self.structure, self.types = structure, list(types)
+        self.dtype = dtype_of(self.types)
+        self.size = real_size(self.types)
+
+    def vector(self, value: Any) -> Value:
+        """The vector of a tree."""
+        return to_vector(tree.leaves(value), self.types)
+
+    def tree(self, vector: Value) -> Any:
+        """The tree of a vector."""
+        return tree.unflatten(self.structure, to_arrays(vector, self.types))
+
+    def rows(self, vectors: Value) -> Any:
+        """The tree of a stack of vectors: each leaf has the stack's axis in front."""
+        leaves: list[Value] = []
+        at, m = 0, vectors.shape[0]
+        for t in self.types:
+            piece, at = vectors[:, at : at + t.size], at + t.size
+            if t.dtype.kind == "c":
+                piece, at = piece + 1j * vectors[:, at : at + t.size], at + t.size
+            piece = np.reshape(piece, (m, *t.shape))
+            leaves.append(piece if piece.dtype == t.dtype else piece.astype(t.dtype))
+        return tree.unflatten(self.structure, leaves)
+
+    def key(self) -> Any:
+        """What makes two layouts alike."""
+        return tuple((t.shape, str(t.dtype)) for t in self.types)
+
+
+def read_state(title: str, name: str, y0: Any) -> tuple[list[Value], Layout]:
+    """The leaves of y0 as floating-point arrays, and how they are a vector."""
+    leaves, structure = tree.flatten(y0)
+    if not leaves or not sum(leaf.size if isinstance(leaf, TRACED) else np.size(leaf) for leaf in leaves):
+        raise TreeError(f"{title}: {name} has no numbers in it; it is the state at the start, a number, an array, or a "
+                        "tree of them.")  # fmt: skip
+    found: list[Any] = []
+    for leaf, path in zip(leaves, structure.paths(), strict=True):
+        value: Any = leaf
+        if not isinstance(leaf, Tracer):
+            is_int = isinstance(leaf, int) and not isinstance(leaf, bool)
+            value = np.asarray(float(leaf) if is_int else leaf)[()]
+        if isinstance(leaf, bool) or value.dtype.kind not in "fc":
+            raise DtypeError(
+                f"{title}: {name}{path} is {type_of(value)}; the state is made of floating-point numbers. Write "
+                f"np.asarray({name}{path}, float)."
+            )
+        if not isinstance(value, Tracer) and not np.all(np.isfinite(value)):
+            raise ValueError(f"{title}: {name}{path} holds NaN or infinity. The state at the start must be finite.")
+        found.append(value)
+    types = [ArrayType(t.shape, t.dtype) for t in map(type_of, found)]
+    return found, Layout(structure, types)
+
+
+@final
+class Arguments:
+    """args: numbers and arrays are traced, all else is what it is."""
+
+    def __init__(self, args: Any) -> None:
+        leaves, self.structure = tree.flatten(tuple(args))
+        self._moving = [_is_numeric(leaf) for leaf in leaves]
+        self._static = [None if m else leaf for leaf, m in zip(leaves, self._moving, strict=True)]
+        self.values: list[Value] = [
+            leaf if isinstance(leaf, Tracer) else np.asarray(leaf)[()]
+            for leaf, m in zip(leaves, self._moving, strict=True)
+            if m
+        ]
+
+    def whole(self, values: Sequence[Value]) -> tuple[Any, ...]:
+        """The arguments with other numbers."""
+        given = iter(values)
+        leaves = [next(given) if m else s for m, s in zip(self._moving, self._static, strict=True)]
+        return tree.unflatten(self.structure, leaves)
+
+
+def _is_numeric(leaf: Any) -> bool:
+    if isinstance(leaf, Tracer | bool | int | float | complex):
+        return True
+    return isinstance(leaf, np.ndarray | np.generic) and leaf.dtype.kind in "biufc"
+
+
+@final
+class Traced:
+    """A function of (t, y, *args) as a program over t, the leaves of y and θ."""
+
+    def __init__(self, program: Program, theta: list[Value], structure: Any) -> None:
+        self.program, self.theta, self.structure = program, theta, structure
+        self.types = [ArrayType(t.shape, t.dtype) for t in program.output_types]
+
+
+def trace_function(title: str, name: str, f: Callable[..., Any], layout: Layout, args: Arguments) -> Traced:
+    """f(t, y, *args), traced: once, for all calls."""
+    if not callable(f):
+        raise TypeError(f"{title}: {name} must be a function {name}(t, y, *args), not a {type(f).__name__}.")
+    weak = layout.dtype != np.float64
+    tokens, run = list(args.values), prepare(f)
+
+    def call(t: Value, y: Any, values: Any) -> Any:
+        leaves = tree.leaves(y)
+        before = [getattr(leaf, "_var", None) for leaf in leaves]
+        found = run(Weaken()(t) if weak else t, y, *args.whole(values))
+        if any(getattr(leaf, "_var", None) is not var for leaf, var in zip(leaves, before, strict=True)):
+            raise ValueError(f"{title}: {name} changes y in place, which would change the solution itself. Write "
+                             "y = y.copy() first.")  # fmt: skip
+        return found
+
+    probe = tree.unflatten(layout.structure, list(range(len(layout.types))))
+    structure = tree.structure((0.0, probe, tokens))
+    types = [_TIME, *layout.types, *[ArrayType(t.shape, t.dtype) for t in map(type_of, tokens)]]
+    body = Body(call, structure, types, f"{name} of {title}", GeneratorArguments(title, (0.0, probe, tokens)))
+    program, constants = _lift_constants(body.program)
+    return Traced(program, [*tokens, *body.captured, *constants], body.result)
+
+
+def _lift_constants(program: Program) -> tuple[Program, list[Value]]:
+    """Arrays that a program holds become its last inputs: other contents are no other program."""
+    large = [v for v, value in program.constants.items() if np.size(value) >= LIFTED]
+    kept = {v: value for v, value in program.constants.items() if v not in large}
+    values = [program.constants[v] for v in large]
+    return Program((*program.inputs, *large), program.equations, program.outputs, kept), values
+
+
+def check_right_side(title: str, traced: Traced, layout: Layout) -> None:
+    """f gives what y is: the structure, shapes and dtypes of it."""
+    tree.check_same_structure(f"{title}: f(t, y, *args) is the derivative of y", layout.structure, traced.structure,
+                              "y0", "what f returns")  # fmt: skip
+    outputs = traced.program.outputs
+    for path, t, found, out in zip(layout.structure.paths(), layout.types, traced.types, outputs, strict=True):
+        if found.dtype.kind in "biu":
+            raise DtypeError(f"{title}: f returned {found} at y{path}; a derivative is a floating-point number. Write "
+                             "1.0 for 1, or .astype(float).")  # fmt: skip
+        if t.shape != found.shape:
+            raise ShapeError(f"{title}: f returned {found} at y{path}, and y0{path} is {t}. f gives one for each "
+                             "number of y.")  # fmt: skip
+        if t.dtype != found.dtype and not out.type.weak and not isinstance(out, Literal):
+            remedy = (f"start with y0{path}.astype(complex)" if found.dtype.kind == "c" and t.dtype.kind != "c"
+                      else f"write .astype({t.dtype.name!r}) in f, or start with {found.dtype.name}")  # fmt: skip
+            raise DtypeError(f"{title}: f returned {found} at y{path}, and y0{path} is {t}: {remedy}.")
+
+
+def _converted(value: Any, dtype: Any) -> Value:
+    value = value if hasattr(value, "dtype") else np.asarray(value)
+    return value if value.dtype == dtype else value.astype(dtype)
+
+
+@final
+class System:
+    """y′ = f(t, y) for vectors, with given θ; an integrand's values stand behind the derivative."""
+
+    def __init__(
+        self,
+        program: Program,
+        layout: Layout,
+        extra: Sequence[ArrayType],
+        theta: Sequence[Value],
+        windowed: bool = False,
+    ) -> None:
+        self.windowed = windowed  # the last two values of θ are times between which f is asked
+        self.program, self.layout, self.extra = program, layout, list(extra)
+        self.theta = list(theta)
+        self.size = layout.size  # of y
+        self.width = layout.size + real_size(self.extra)  # with integrals
+        self.dtype = layout.dtype
+
+    def __call__(self, t: Value, y: Value) -> Value:
+        """f(t, y), and the integrand."""
+        leaves = to_arrays(y[: self.size] if self.extra else y, self.layout.types)
+        theta = self.theta
+        if self.windowed:  # f may jump at both ends: it is asked inside
+            *theta, first, last = theta
+            plain = stop_gradient(t)
+            t = t + (np.minimum(np.maximum(plain, first), last) - plain)
+        found = interpret(self.program, [t, *leaves, *theta])
+        types = [*self.layout.types, *self.extra]
+        fitted = [_converted(v, t.dtype) for v, t in zip(found, types, strict=True)]
+        return to_vector([np.reshape(v, t.shape) for v, t in zip(fitted, types, strict=True)], types)
+
+    def with_theta(self, theta: Sequence[Value]) -> System:
+        """The same equation at other θ."""
+        return System(self.program, self.layout, self.extra, theta, self.windowed)
+
+    @property
+    def is_large(self) -> bool:
+        """Whether f is so long a program that stages are a loop, which holds it once."""
+        return len(self.program.equations) > 40
