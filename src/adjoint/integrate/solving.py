@@ -66,7 +66,7 @@ def solve(
 
     rates = np.array([0.5, 0.02, 0.9, 0.03])
     path = ad.integrate.solve(prey, (0.0, 20.0), {"hare": 34.0, "lynx": 5.9}, args=(rates,), save=[10.0, 20.0])
-    path.status, np.round(path.values["hare"], 3)  # → ('finished', [15.…, 29.…])
+    path.status, np.round(path.values["hare"], 3)  # → ('finished', [31.164, 28.559])
     ```
     """
     title = "integrate.solve"
