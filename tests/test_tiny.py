@@ -218,6 +218,11 @@ def test_the_derivative_of_a_root() -> None:
     assert ad.grad(cube_root)(8.0) == pytest.approx(1 / 12, rel=1e-12)
 
 
+def test_a_differential_equation() -> None:
+    decay = lambda k: ad.integrate.solve(lambda t, y: -k * y, (0.0, 1.0), 1.0, rtol=1e-9).last
+    assert ad.grad(decay)(0.5) == pytest.approx(-np.exp(-0.5), rel=1e-6)
+
+
 def test_a_layer() -> None:
     np.testing.assert_array_equal(ad.vmap(ad.grad(ad.nn.relu))(np.array([-1.0, 0.0, 1.0])), [0.0, 0.0, 1.0])
 
