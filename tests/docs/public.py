@@ -19,6 +19,7 @@ OWN = (
     "adjoint.nn",
     "adjoint.nn.initializers",
     "adjoint.optimize",
+    "adjoint.optimize.updates",
     "adjoint.random",
     "adjoint.series",
     "adjoint.show",

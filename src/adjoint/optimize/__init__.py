@@ -7,6 +7,7 @@ found.status, float(np.round(found.value["b"], 6))  # → ('converged', -2.0)
 ```
 """
 
+from adjoint.optimize import updates
 from adjoint.optimize.first_order.conjugate_gradients import ConjugateGradients
 from adjoint.optimize.first_order.gradient_descent import GradientDescent
 from adjoint.optimize.first_order.momentum import HeavyBall, Nesterov
@@ -83,4 +84,5 @@ __all__ = [
     "multistart",
     "root",
     "root_scalar",
+    "updates",
 ]

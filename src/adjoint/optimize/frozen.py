@@ -12,7 +12,7 @@ from adjoint import tree
 from adjoint.base.errors import TreeError
 from adjoint.base.suggestions import did_you_mean
 
-__all__ = ["Split", "split"]
+__all__ = ["Split", "read_path", "split"]
 
 
 class Split(NamedTuple):
@@ -62,10 +62,10 @@ def split(title: str, x0: Any, frozen: Any) -> Split:
     leaves, structure = tree.flatten(x0)
     paths = structure.paths()
     if isinstance(frozen, tuple | list | set | frozenset) and all(isinstance(p, str) for p in frozen):
-        labels = [_labels(path) for path in paths]
+        labels = [read_path(path) for path in paths]
         free = [True] * len(leaves)
         for path in frozen:
-            wanted = _labels(path)
+            wanted = read_path(path)
             hits = [i for i, own in enumerate(labels) if own[: len(wanted)] == wanted]
             if not hits:
                 near = did_you_mean(path, paths)
@@ -82,6 +82,6 @@ def split(title: str, x0: Any, frozen: Any) -> Split:
     return Split(structure, tuple(free))
 
 
-def _labels(path: str) -> tuple[str, ...]:
+def read_path(path: str) -> tuple[str, ...]:
     """The steps of a path, however it is written: "x.layers[1]['b']" and "layers.1.b" are the same."""
     return tuple(re.findall(r"[^\[\]'\".]+", path.removeprefix("x.").removeprefix("x[")))
