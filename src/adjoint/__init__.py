@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from adjoint import (
         audit,
         curvature,
+        data,
         debug,
         extend,
         implicit,
@@ -158,6 +159,8 @@ __all__ = [  # noqa: RUF022  (by subject)
     "curvature",
     # sparse derivatives
     "sparse",
+    # examples
+    "data",
     # errors
     "AdjointError",
     "CaptureError",
@@ -187,6 +190,8 @@ __all__ = [  # noqa: RUF022  (by subject)
 _HOMES = {
     "adjoint": "audit curvature debug extend implicit integrate linear memory nn numpy optimize random scipy signal "
     "sparse testing tree",
+    "adjoint": "audit curvature data debug extend implicit linear memory nn numpy optimize random scipy signal sparse "
+    "testing tree",
     "adjoint.api.taylor": "jet",
     "adjoint.api.gradients": "grad jvp linear_transpose linearize stop_gradient value_and_grad vjp vmap",
     "adjoint.audit": "cost kinks",

@@ -9,6 +9,7 @@ OWN = (
     "adjoint",
     "adjoint.audit",
     "adjoint.curvature",
+    "adjoint.data",
     "adjoint.debug",
     "adjoint.extend",
     "adjoint.implicit",

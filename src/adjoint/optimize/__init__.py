@@ -38,12 +38,21 @@ from adjoint.optimize.second_order.newton import Newton, is_descent_direction
 from adjoint.optimize.second_order.newton_cg import NewtonCG
 from adjoint.optimize.second_order.sparse_newton import SparseNewton
 from adjoint.optimize.second_order.trust_region import TrustRegion
+from adjoint.optimize.stochastic.armijo import StochasticArmijo
+from adjoint.optimize.stochastic.curved import NaturalGradient, StochasticGaussNewton, StochasticNewton
+from adjoint.optimize.stochastic.objectives import FiniteSum
+from adjoint.optimize.stochastic.stepping import TrainingState, training_step
+from adjoint.optimize.stochastic.trained import Epoch, Trained
+from adjoint.optimize.stochastic.training import train
+from adjoint.optimize.stochastic.variance_reduced import SAGA, SVRG
 
 __all__ = [
     "BFGS",
     "ITP",
     "LBFGS",
     "LBFGSB",
+    "SAGA",
+    "SVRG",
     "Anderson",
     "Armijo",
     "Bisection",
@@ -51,6 +60,8 @@ __all__ = [
     "Chandrupatla",
     "ConjugateGradients",
     "CubicNewton",
+    "Epoch",
+    "FiniteSum",
     "Fit",
     "GaussNewton",
     "Golden",
@@ -60,6 +71,7 @@ __all__ = [
     "HeavyBall",
     "Iterate",
     "LevenbergMarquardt",
+    "NaturalGradient",
     "Nesterov",
     "Newton",
     "Newton1D",
@@ -72,7 +84,12 @@ __all__ = [
     "Secant",
     "SparseMarquardt",
     "SparseNewton",
+    "StochasticArmijo",
+    "StochasticGaussNewton",
+    "StochasticNewton",
     "StrongWolfe",
+    "Trained",
+    "TrainingState",
     "TrustRegion",
     "best_of",
     "curve_fit",
@@ -84,5 +101,7 @@ __all__ = [
     "multistart",
     "root",
     "root_scalar",
+    "train",
+    "training_step",
     "updates",
 ]

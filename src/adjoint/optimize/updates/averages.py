@@ -10,8 +10,8 @@ from adjoint import tree
 from adjoint.api.control_flow import cond
 from adjoint.base.errors import TreeError
 from adjoint.base.source import user_facing
+from adjoint.linear.solvers.iteration import TRACED
 from adjoint.optimize.updates.rule import Numbers, Rule, apply, like, make_rule, map_parameters, zeros
-from adjoint.program.trace import Tracer
 
 __all__ = ["accumulate", "average", "averaged", "lookahead", "on_plateau"]
 
@@ -20,7 +20,7 @@ State = dict[str, Any]
 
 def copy(params: Any) -> Any:
     """The same numbers, in arrays of their own."""
-    return map_parameters(lambda w: w if isinstance(w, Tracer) else np.array(w)[()], params)
+    return map_parameters(lambda w: w if isinstance(w, TRACED) else np.array(w)[()], params)
 
 
 @user_facing
@@ -185,7 +185,7 @@ def _plateau(numbers: Numbers, state: State, gradient: Any, params: Any) -> tupl
     if numbers.value is None:
         raise TypeError("on_plateau: the rule needs the loss: rule.update(gradient, state, params, value=loss).")
     patience, cooldown, every = numbers.options
-    value = numbers.value if isinstance(numbers.value, Tracer) else np.float64(numbers.value)
+    value: Any = numbers.value if isinstance(numbers.value, TRACED) else np.float64(numbers.value)
     total = state["sum"] + value.astype(np.float64)
     due = (numbers.count + 1) % every == 0
     mean = total / every

@@ -14,7 +14,7 @@ from adjoint.base.suggestions import did_you_mean
 from adjoint.optimize.frozen import read_path
 from adjoint.optimize.updates.rule import Numbers, Rule
 
-__all__ = ["frozen", "groups", "masked", "select"]
+__all__ = ["Choices", "frozen", "groups", "masked", "select"]
 
 State = dict[str, Any]
 Choice = Any  # paths, a tree of truth values, or a function of (path, leaf)
@@ -71,7 +71,7 @@ def masked(rule: Rule, which: Choice) -> Rule:
     rule.update(w, rule.init(w), w)[0]  # → {'w': [10.0, 10.0], 'b': 1.0}
     ```
     """
-    return Rule("masked", _start_groups, _advance_groups, {}, (rule,), _Choices((which,), False))
+    return Rule("masked", _start_groups, _advance_groups, {}, (rule,), Choices((which,), False))
 
 
 @user_facing
@@ -93,7 +93,7 @@ def groups(rules: Mapping[Any, Rule] | Sequence[tuple[Any, Rule]], otherwise: Ru
         if not (isinstance(pair, tuple | list) and len(pair) == 2 and isinstance(pair[1], Rule)):
             raise TypeError(f"groups: a group is a pair (paths, rule), not {pair!r}.")
     last = (frozen() if otherwise is None else otherwise,)
-    choices = _Choices(tuple(_frozen_choice(which) for which, _ in pairs), True)
+    choices = Choices(tuple(_frozen_choice(which) for which, _ in pairs), True)
     return Rule("groups", _start_groups, _advance_groups, {}, (*(rule for _, rule in pairs), *last), choices)
 
 
@@ -121,14 +121,14 @@ def _frozen_choice(which: Choice) -> Choice:
     return tuple(which) if isinstance(which, list) and all(isinstance(path, str) for path in which) else which
 
 
-class _Choices:
+class Choices:
     """What chooses leaves, as a static value: equal to another by what it holds, where that can be compared."""
 
     def __init__(self, choices: tuple[Choice, ...], has_rest: bool) -> None:
         self.choices, self.has_rest = choices, has_rest
 
-    def __eq__(self, other: object) -> bool:
-        same = isinstance(other, _Choices) and self.has_rest == other.has_rest
+    def __eq__(self, other: Any) -> bool:
+        same = isinstance(other, Choices) and self.has_rest == other.has_rest
         if not same or len(self.choices) != len(other.choices):
             return False
         return all(a is b or (_is_plain(a) and _is_plain(b) and a == b) for a, b in zip(self.choices, other.choices))

@@ -18,7 +18,7 @@ import numpy as np
 from adjoint import tree
 from adjoint.base.errors import ShapeError, TreeError
 from adjoint.base.source import user_facing
-from adjoint.program.trace import Tracer
+from adjoint.linear.solvers.iteration import TRACED
 from adjoint.program.types import Value
 
 __all__ = ["Numbers", "Rule", "apply", "chain", "each", "is_parameter", "like", "make_rule", "map_parameters", "zeros"]
@@ -96,7 +96,7 @@ class Numbers:
 
 def read_number(title: str, number: Any, count: Value) -> Any:
     """A hyper-parameter at an update: itself, or a schedule called with the count."""
-    found = number(count) if callable(number) else number
+    found: Any = number(count) if callable(number) else number
     if np.ndim(found):
         what = "its schedule returns" if callable(number) else "it is"
         raise ShapeError(f"{title} is one number; {what} an array of shape {np.shape(found)}. Groups of leaves with "
@@ -109,7 +109,7 @@ def make_rule(
 ) -> Rule:
     """A rule, its numbers checked as far as they are known."""
     for key, number in numbers.items():
-        if isinstance(number, Tracer) or callable(number):
+        if isinstance(number, TRACED) or callable(number):
             continue
         try:
             fits = np.ndim(number) == 0 and np.asarray(number).dtype.kind in "fiu"
@@ -168,9 +168,7 @@ def like(number: Any, leaf: Any) -> Any:
     dtype = leaf.dtype if hasattr(leaf, "dtype") else np.dtype(type(leaf))
     if dtype.kind == "c":
         dtype = np.dtype(np.float32 if dtype == np.complex64 else np.float64)
-    if isinstance(number, Tracer):
-        return number.astype(dtype)
-    return dtype.type(number)
+    return number.astype(dtype) if isinstance(number, TRACED) else dtype.type(number)
 
 
 @user_facing

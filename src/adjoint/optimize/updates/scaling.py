@@ -105,7 +105,7 @@ def _decay(numbers: Numbers, state: State, gradient: Any, params: Any) -> tuple[
 
 
 def global_norm(step: Any) -> Any:
-    """√Σ|u|² over all elements of all parameters, with derivative 0 at 0; computed in double precision.
+    """√Σ|u|² over all elements of all parameters, with derivative 0 at 0.
 
     ```python
     ad.optimize.updates.global_norm({"a": np.array([3.0]), "b": 4.0})  # → 5.0
@@ -117,7 +117,7 @@ def global_norm(step: Any) -> Any:
 
 def _square(leaf: Any) -> Any:
     squared = np.real(leaf * np.conj(leaf)) if getattr(leaf, "dtype", np.dtype(type(leaf))).kind == "c" else leaf * leaf
-    return np.sum(squared, dtype=np.float64)
+    return np.sum(squared).astype(np.float64)
 
 
 def _safe_root(square: Any) -> Any:

@@ -13,7 +13,7 @@ from typing import Any, final
 import numpy as np
 
 from adjoint.base.source import user_facing
-from adjoint.program.trace import Tracer
+from adjoint.linear.solvers.iteration import TRACED
 
 __all__ = [
     "Schedule", "constant", "cosine", "cosine_restarts", "exponential", "inverse_sqrt", "join", "linear", "one_cycle",
@@ -41,7 +41,7 @@ class Schedule:
 
     def __call__(self, count: Any) -> Any:
         """The number after so many updates."""
-        t = count if isinstance(count, Tracer) else np.asarray(count)
+        t = count if isinstance(count, TRACED) else np.asarray(count)
         if t.dtype.kind not in "iuf":
             raise TypeError(f"{self.name}: a schedule is a function of the count of updates, not of {t.dtype}.")
         t = t.astype(np.float64)
@@ -49,7 +49,7 @@ class Schedule:
 
 
 def _steps(title: str, steps: Any) -> Any:
-    if not isinstance(steps, Tracer) and not steps > 0:
+    if not isinstance(steps, TRACED) and not steps > 0:
         raise ValueError(f"{title}: the number of steps is {steps}; it must be positive.")
     return steps
 
@@ -170,7 +170,7 @@ def cosine(start: Any, steps: Any, end: Any = 0.0, *, power: Any = 1.0) -> Sched
     ```
     """
     numbers = {"start": start, "end": end, "steps": _steps("cosine", steps)}
-    plain = not isinstance(power, Tracer) and power == 1.0
+    plain = not isinstance(power, TRACED) and power == 1.0
     return Schedule("cosine", _cosine, numbers if plain else {**numbers, "power": power})
 
 
@@ -189,7 +189,7 @@ def cosine_restarts(start: Any, steps: int, end: Any = 0.0, *, growth: int = 1, 
     ```
     """
     if int(steps) != steps or steps < 1 or int(growth) != growth or growth < 1:
-        raise ValueError(f"cosine_restarts: steps={steps} and growth={growth} are whole numbers, at least 1.")
+        raise ValueError(f"cosine_restarts: steps={steps} and growth={growth} are integers, at least 1.")
     numbers = {"start": start, "end": end, "decay": decay}
     return Schedule("cosine_restarts", _cosine_restarts, numbers, (), (int(steps), int(growth)))
 

@@ -1,0 +1,1 @@
+"""Methods that see a part of the data in every step."""
