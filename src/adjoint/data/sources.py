@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 from operator import index as operator_index
 from typing import Any, NamedTuple
 
@@ -12,6 +11,7 @@ import numpy as np
 
 from adjoint.base.source import user_facing
 from adjoint.data.order import check_size, count_batches, epoch_order
+from adjoint.data.splitting import split_numbers
 
 __all__ = ["Batch", "Part", "Source"]
 
@@ -152,45 +152,3 @@ class Part(Source):
     def part(self, numbers: Any) -> Source:
         """A part of the part."""
         return Part(self.whole, self.numbers[numbers])
-
-
-def split_numbers(n: int, parts: Sequence[float | int], rng: Any, labels: Any) -> list[Any]:
-    """Which examples belong to each part, in the order of the examples."""
-    sizes = _sizes(n, parts)
-    order = np.arange(n) if rng is None else rng.permutation(n)
-    if labels is not None:
-        labels = np.asarray(labels)
-        if labels.shape[:1] != (n,):
-            raise ValueError(f"split: stratify has shape {labels.shape}, and there are {n} examples.")
-        _, group = np.unique(labels, return_inverse=True)
-        # in the order of (place within its own label, as a fraction): every part takes its share of each label
-        place = np.empty(n)
-        for label in range(group.max() + 1):
-            own = np.flatnonzero(group[order] == label)
-            place[own] = (np.arange(len(own)) + 0.5) / len(own)
-        order = order[np.argsort(place, kind="stable")]
-        order = _interleave(order, sizes)
-    bounds = np.cumsum([0, *sizes])
-    return [np.sort(order[a:b]) for a, b in pairwise(bounds)]
-
-
-def _interleave(order: Any, sizes: list[int]) -> Any:
-    """Examples that stand beside each other go to all parts in turn, in proportion to their sizes."""
-    n = len(order)
-    rest = n - sum(sizes)
-    shares = [*sizes, rest] if rest else sizes
-    turn = np.concatenate([(np.arange(size) + 0.5) / size for size in shares if size])
-    owner = np.concatenate([np.full(size, i) for i, size in enumerate(shares)])[np.argsort(turn, kind="stable")]
-    return order[np.argsort(owner, kind="stable")]
-
-
-def _sizes(n: int, parts: Sequence[float | int]) -> list[int]:
-    if all(isinstance(part, int | np.integer) for part in parts):
-        sizes = [int(part) for part in parts]
-        if min(sizes, default=0) < 0 or sum(sizes) > n:
-            raise ValueError(f"split: parts of {sizes} examples cannot be taken from {n}.")
-        return sizes
-    if any(not 0.0 <= float(part) <= 1.0 for part in parts) or sum(parts) > 1.0 + 1e-9:
-        raise ValueError(f"split: {tuple(parts)} are no fractions that add up to at most 1.")
-    bounds = np.round(np.cumsum([0.0, *map(float, parts)]) * n).astype(int)
-    return [int(b - a) for a, b in pairwise(bounds)]
