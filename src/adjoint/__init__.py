@@ -188,10 +188,8 @@ __all__ = [  # noqa: RUF022  (by subject)
 
 # Everything is loaded when it is first used: the module that defines each name, and the modules that are names.
 _HOMES = {
-    "adjoint": "audit curvature debug extend implicit integrate linear memory nn numpy optimize random scipy signal "
-    "sparse testing tree",
-    "adjoint": "audit curvature data debug extend implicit linear memory nn numpy optimize random scipy signal sparse "
-    "testing tree",
+    "adjoint": "audit curvature data debug extend implicit integrate linear memory nn numpy optimize random scipy "
+    "signal sparse testing tree",
     "adjoint.api.taylor": "jet",
     "adjoint.api.gradients": "grad jvp linear_transpose linearize stop_gradient value_and_grad vjp vmap",
     "adjoint.audit": "cost kinks",
