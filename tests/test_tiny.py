@@ -227,6 +227,11 @@ def test_a_layer() -> None:
     np.testing.assert_array_equal(ad.vmap(ad.grad(ad.nn.relu))(np.array([-1.0, 0.0, 1.0])), [0.0, 0.0, 1.0])
 
 
+def test_batches() -> None:
+    sizes = [len(batch.indices) for batch in ad.data.arrays(x=np.arange(5.0)).batches(2, last="keep")]
+    assert sizes == [2, 2, 1]
+
+
 def test_every_public_name_is_tried_here() -> None:
     text = Path(__file__).read_text(encoding="utf-8")
     names = [name for name in ad.__all__ if not inspect.isclass(getattr(ad, name))]  # errors have tests of their own
