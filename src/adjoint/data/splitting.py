@@ -26,12 +26,12 @@ def split_numbers(n: int, parts: Sequence[float | int], rng: Any, labels: Any) -
 
 
 def _interleave(order: Any, sizes: list[int]) -> Any:
-    """Examples that stand beside each other go to all parts in turn, in proportion to their sizes."""
+    """Examples that stand beside each other go to all parts alternately, in proportion to their sizes."""
     n = len(order)
     rest = n - sum(sizes)
     shares = [*sizes, rest] if rest else sizes
-    turn = np.concatenate([(np.arange(size) + 0.5) / size for size in shares if size])
-    owner = np.concatenate([np.full(size, i) for i, size in enumerate(shares)])[np.argsort(turn, kind="stable")]
+    share = np.concatenate([(np.arange(size) + 0.5) / size for size in shares if size])
+    owner = np.concatenate([np.full(size, i) for i, size in enumerate(shares)])[np.argsort(share, kind="stable")]
     return order[np.argsort(owner, kind="stable")]
 
 

@@ -23,8 +23,8 @@ class Windows(Source):
 
     def rows(self, indices: Any) -> dict[str, Any]:
         """{"x": tokens, "y": the tokens after them}."""
-        places = np.asarray(indices)[..., None] * self.stride + np.arange(self.length + 1)
-        found = np.asarray(self.ids[places])
+        positions = np.asarray(indices)[..., None] * self.stride + np.arange(self.length + 1)
+        found = np.asarray(self.ids[positions])
         return {"x": found[..., :-1], "y": found[..., 1:]}
 
 

@@ -55,9 +55,9 @@ def read_loss(title: str, loss: Callable[..., Any], batch: Any) -> Call:
         known = inspect.signature(loss).parameters.values()
     except (TypeError, ValueError):
         return Call(loss)
-    places = [p for p in known if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    positions = [p for p in known if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     named = next((p.name for p in known if p.name in GENERATORS and p.kind != p.POSITIONAL_ONLY), None)
-    count = len([p for p in places if p.default is p.empty and p.name != named])
+    count = len([p for p in positions if p.default is p.empty and p.name != named])
     width = len(batch) if isinstance(batch, tuple | list) and not hasattr(batch, "_fields") else 0
     if count == 1 + width and width > 1:
         return Call(loss, True, named)
