@@ -36,6 +36,8 @@ TESTS_ACROSS_FILES = {
     "test_file_layout.py",
     "test_tiny.py",
     "compile/test_random_programs.py",
+    "nn/test_references.py",
+    "nn/test_layers.py",
     "ops/test_contract.py",
     "ops/test_contract_mutations.py",
     "program/test_random.py",
