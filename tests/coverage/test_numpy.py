@@ -2,6 +2,7 @@
 
 import pytest
 
+from adjoint.base.config import config
 from adjoint.coverage import CONSTANT, DIFFERENTIABLE, REFUSED
 from tests.coverage.agreement import fault, fault_of_compiled, faults_of_names, rows_of
 from tests.coverage.examples_numpy import example
@@ -29,4 +30,5 @@ def test_constant(row):
 
 @pytest.mark.parametrize("row", rows_of("numpy", REFUSED), ids=lambda row: row.name)
 def test_refused(row):
-    assert fault(row, example(row.name)) is None
+    with config.override(convert=False):  # converted functions may call more
+        assert fault(row, example(row.name)) is None

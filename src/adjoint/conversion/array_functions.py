@@ -17,7 +17,7 @@ from adjoint.conversion.builtins import defer_texts
 from adjoint.conversion.calls import FINDERS, METHODS, call, instead_of
 from adjoint.conversion.lifting import any_traced, made_here
 from adjoint.conversion.questions import in_program
-from adjoint.conversion.scipy_objects import adapt_method, adapter_of, call_adapted
+from adjoint.conversion.scipy_objects import adapt_method, adapter_of, call_adapted, find_selection
 from adjoint.conversion.special_methods import iterate
 from adjoint.conversion.stores import prepare_array
 from adjoint.numpy.dispatch import as_array, is_traced
@@ -239,4 +239,4 @@ def _attribute(path: str, name: str) -> Any:
     return getattr(_module(path), name)
 
 
-FINDERS.extend([_find_in_numpy, _find_in_scipy])
+FINDERS.extend([_find_in_numpy, _find_in_scipy, find_selection])

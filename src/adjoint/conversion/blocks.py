@@ -30,7 +30,7 @@ from adjoint.conversion.names import (
     shared_across_blocks,
     walk_scope,
 )
-from adjoint.conversion.rewriting import ExpressionRewriter, cell_name, clone_expression, helper
+from adjoint.conversion.rewriting import ExpressionRewriter, catches_division, cell_name, clone_expression, helper
 from adjoint.conversion.source import FunctionNode
 
 _GENERATOR = (ast.Yield, ast.YieldFrom, ast.Await)
@@ -184,7 +184,7 @@ class FunctionRewriter(ExpressionRewriter):
         """With, try, match stay what they are; blocks inside them are blocks."""
         inside = live | {name for n in walk_scope([statement]) if isinstance(n, ast.Name) for name in [n.id]}
         if has_jumps([statement]):
-            return self.generic_visit(statement)  # type: ignore[return-value]
+            return self.visit(statement)
 
         def inner(body: list[ast.stmt]) -> list[ast.stmt]:
             made = self.block(body, inside, bound_names(body))
@@ -200,8 +200,10 @@ class FunctionRewriter(ExpressionRewriter):
                 case.guard = self.visit(case.guard) if case.guard is not None else None
                 case.body = inner(case.body)
         else:
-            guarded = ast.With([ast.withitem(helper("trying", like=statement), None)], inner(statement.body))
-            statement.body, statement.orelse = [at(guarded, statement)], inner(statement.orelse)
+            before, self.in_try = self.in_try, self.in_try or catches_division(statement)
+            statement.body = [self.tried(statement, inner(statement.body))]
+            self.in_try = before
+            statement.orelse = inner(statement.orelse)
             statement.finalbody = inner(statement.finalbody)
             for handler in statement.handlers:
                 kinds = clone_expression(handler.type) if handler.type is not None else ast.Constant(None)

@@ -72,6 +72,11 @@ def trying() -> Generator[None]:
         _trying.reset(token)
 
 
+def is_trying() -> bool:
+    """Whether what is raised now may be caught."""
+    return _trying.get()
+
+
 _entered: ContextVar[tuple[CodeType, ...]] = ContextVar("adjoint_entered_branches", default=())
 _recursive: set[CodeType] = set()  # branches in which the function that they stand in is called again
 

@@ -27,6 +27,8 @@ _DISPATCHER: Any = type(np.sum)
 # methods of ndarray that give a new array
 _COPYING = frozenset({"copy", "astype", "reshape", "repeat", "flatten", "cumsum", "take", "round", "clip", "dot"})
 _CACHED: Any = type(functools.lru_cache(abs))
+# modules of SciPy that are formulas in Python alone: those of its distributions
+_FORMULAS = frozenset({"scipy.stats._continuous_distns", "scipy.stats._discrete_distns"})
 _STANDARD = tuple({sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib")})
 
 
@@ -92,8 +94,8 @@ def is_convertible(function: FunctionType) -> bool:
         return wanted
     name = function.__code__.co_filename
     if is_library(name) or name.startswith(_STANDARD):
-        package = (function.__module__ or "").partition(".")[0]
-        return package in config.convert_packages
+        module = function.__module__ or ""
+        return module in _FORMULAS or module.partition(".")[0] in config.convert_packages
     return True
 
 

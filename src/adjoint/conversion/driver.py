@@ -96,11 +96,15 @@ def start_over(run: Callable[[Any], R], function: Any, arguments: Any = ()) -> R
     try:
         result = run_explicit(run, function, code)
     except (TraceError, UnsupportedError) as problem:
-        raise (
-            first if type(first) is type(problem) and not isinstance(problem, ControlFlowError) else problem
-        ) from None
+        is_first = type(first) is type(problem) and not isinstance(problem, ControlFlowError)
+        raise (first if is_first and _subject(first) == _subject(problem) else problem) from None
     _needed.add(code)  # type: ignore[arg-type]
     return result
+
+
+def _subject(problem: Exception) -> str:
+    """What a refusal speaks of: its first words."""
+    return str(problem).partition(" was asked ")[0].partition(" of a traced ")[0]
 
 
 def run_explicit(run: Callable[[Any], R], function: Any, code: CodeType | None) -> R:

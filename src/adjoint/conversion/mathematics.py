@@ -12,17 +12,20 @@ import functools
 import heapq
 import math
 import statistics
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
+from adjoint.conversion.branches import is_trying
 from adjoint.conversion.builtins import int_
 from adjoint.conversion.calls import call, instead_of
 from adjoint.conversion.log import note_container
-from adjoint.conversion.special_methods import Ordered, has_own_order
+from adjoint.conversion.questions import is_of_batch, is_undecided
+from adjoint.conversion.special_methods import Ordered, has_own_order, own_method
+from adjoint.conversion.stores import apply_binary
 from adjoint.numpy import special
-from adjoint.program.trace import Tracer
+from adjoint.program.trace import Tracer, concrete
 
 # names of `math` whose function of NumPy is called otherwise
 _RENAMED = {"fabs": "absolute", "pow": "power", "asin": "arcsin", "acos": "arccos", "atan": "arctan",
@@ -65,16 +68,52 @@ _SAME = [
 _SPECIAL = {"erf": "erf", "erfc": "erfc", "gamma": "gamma", "lgamma": "gammaln"}
 
 
+# functions that raise outside of their domain, and those whose results may be too large
+_PARTIAL = frozenset({
+    "acos", "acosh", "asin", "atanh", "fmod", "gamma", "lgamma", "log", "log10", "log1p", "log2", "pow", "sqrt",
+    "cosh", "exp", "exp2", "expm1", "sinh",
+})  # fmt: skip
+_GROWING = frozenset({"cosh", "exp", "exp2", "expm1", "sinh"})
+
+
 def _either(plain: Any, ours: Callable[..., Any]) -> Callable[..., Any]:
     """A function on plain numbers, and ours when one is traced."""
+    is_partial = plain.__module__ == "math" and plain.__name__ in _PARTIAL
 
     @functools.wraps(plain)
     def function(*args: Any, **kwargs: Any) -> Any:
-        if any(isinstance(a, Tracer) for a in args):
+        args = tuple(map(as_number, args))
+        if not any(isinstance(a, Tracer) for a in args):
+            return plain(*args, **kwargs)
+        if is_partial and not any(map(_is_unknown, args)):
+            plain(*[np.asarray(concrete(a)).item() if isinstance(a, Tracer) else a for a in args])  # raises, as it does
+        if not (is_partial and is_trying() and any(map(_is_unknown, args))):
             return ours(*map(_as_float, args), **kwargs)
-        return plain(*args, **kwargs)
+        with np.errstate(all="ignore"):
+            result = ours(*map(_as_float, args), **kwargs)
+        _refuse_beyond(plain.__name__, result, args)
+        return result
 
     return instead_of(plain)(function)
+
+
+def as_number(value: Any) -> Any:
+    """What a function of `math` computes with: an object of the user's by its own conversion."""
+    method = own_method(value, "__float__", "__index__")
+    return value if method is None else method()
+
+
+def _is_unknown(x: Any) -> bool:
+    return isinstance(x, Tracer) and (bool(x.shape) or is_undecided(x) or is_of_batch(x))
+
+
+def _refuse_beyond(name: str, result: Any, args: Sequence[Any]) -> None:
+    """Inside of try: whether a function raises is asked, and the program is for the answer."""
+    if np.isfinite(result) or not all(np.isfinite(a) for a in args):
+        return
+    if name in _GROWING:
+        raise OverflowError("math range error")
+    raise ValueError("math domain error")
 
 
 def _as_float(x: Any) -> Any:
@@ -209,3 +248,12 @@ for _function in (heapq.heappush, heapq.heappop, heapq.heapify, heapq.heapreplac
 def copy_(value: Any) -> Any:
     """copy.copy."""
     return value.copy() if isinstance(value, Tracer | np.ndarray) else copy.copy(value)
+
+
+def divide(left: Any, right: Any, name: str) -> Any:
+    """left / right where a division by zero is caught: numbers are those of Python, which raise; arrays do not."""
+    is_number = isinstance(right, Tracer) and not right.shape and not np.ndim(left)
+    if is_number and np.equal(right, 0):
+        what = {"truediv": "division by zero", "floordiv": "floor division by zero", "mod": "modulo"}[name]
+        raise ZeroDivisionError(f"float {what}")
+    return apply_binary(left, right, name)

@@ -45,6 +45,12 @@ def lazily(expression: ast.expr) -> ast.Lambda:
     return at(ast.Lambda(ast.arguments([], [], None, [], [], None, []), expression), expression)
 
 
+def catches_division(node: ast.Try) -> bool:
+    """Whether a handler names the error of a division by zero."""
+    named = [n.id for h in node.handlers if h.type for n in ast.walk(h.type) if isinstance(n, ast.Name)]
+    return not {"ZeroDivisionError", "ArithmeticError"}.isdisjoint(named)
+
+
 class ExpressionRewriter(ast.NodeTransformer):
     """Rewrites expressions and simple statements.
 
@@ -57,6 +63,7 @@ class ExpressionRewriter(ast.NodeTransformer):
         self.temporaries = 0
         self.cells: set[str] = set()  # variables that functions inside share, or that belong to functions outside
         self.first_parameter: str | None = None
+        self.in_try = False  # what is raised here may be caught
 
     def visit_all(self, body: Sequence[ast.stmt]) -> list[ast.stmt]:
         """Statements, one by one."""
@@ -129,6 +136,8 @@ class ExpressionRewriter(ast.NodeTransformer):
         if isinstance(node.op, ast.Mod) and isinstance(node.left, ast.Constant) and isinstance(node.left.value, str):
             return helper("percent", node.left, node.right, like=node)
         name = IN_PLACE[type(node.op)].removeprefix("i")
+        if self.in_try and name in ("truediv", "floordiv", "mod"):
+            return helper("divide", node.left, node.right, ast.Constant(name), like=node)
         if self.explicit and name in EXPLICIT_OPERATORS:
             return helper("binary", node.left, node.right, ast.Constant(name), like=node)
         return node
@@ -214,6 +223,19 @@ class ExpressionRewriter(ast.NodeTransformer):
         if isinstance(iterable, ast.Tuple | ast.List | ast.Constant):
             return iterable
         return helper("iterate", iterable, like=iterable) if self.explicit else iterable
+
+    def visit_Try(self, node: ast.Try) -> Any:
+        """A try that stays what it is."""
+        before, self.in_try = self.in_try, self.in_try or catches_division(node)
+        node.body = [self.tried(node, self.visit_all(node.body))]
+        self.in_try = before
+        for part in (node.handlers, node.orelse, node.finalbody):
+            part[:] = self.visit_all(part)  # type: ignore[arg-type, type-var]
+        return node
+
+    def tried(self, node: ast.Try, body: list[ast.stmt]) -> ast.stmt:
+        """The body of a try, which knows that it is one."""
+        return at(ast.With([ast.withitem(helper("trying", like=node), None)], body), node)
 
     def visit_ExceptHandler(self, node: ast.ExceptHandler) -> Any:
         """A handler for any error does not swallow a refusal: the derivative would be lost in silence."""

@@ -67,6 +67,7 @@ HELPERS.update(
             "returned_value": returned_value,
             "surely": surely,
             "trying": trying,
+            "divide": mathematics.divide,
             "caught": caught,
             "if": choose_block,
             "while": run_while,

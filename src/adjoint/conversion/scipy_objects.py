@@ -5,12 +5,18 @@ An interpolant of SciPy knows its nodes and coefficients; the counterpart with t
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from types import MethodType
 from typing import Any
 
+import numpy as np
+
 import adjoint.scipy as ours
+from adjoint.conversion.calls import call
 from adjoint.conversion.lifting import any_traced
+from adjoint.scipy.stats.distributions import METHODS as DISTRIBUTION_METHODS
+from adjoint.scipy.stats.distributions import Distribution
 
 
 def _piecewise(made: Any) -> Any:
@@ -62,20 +68,54 @@ ADAPTERS: dict[str, Callable[[Any], Any]] = {
 def adapter_of(value: Any) -> Callable[[Any], Any] | None:
     """What makes a counterpart of an object of SciPy; None for any other."""
     cls = type(value)
-    return ADAPTERS.get(cls.__name__) if cls.__module__.startswith("scipy.interpolate") else None
+    if cls.__module__.startswith("scipy.interpolate"):
+        return ADAPTERS.get(cls.__name__)
+    if not cls.__module__.startswith("scipy.stats"):
+        return None
+    if cls.__name__.startswith("rv_") and cls.__name__.endswith("_frozen"):
+        return lambda made: Distribution(made.dist, _call_formula, made.args, made.kwds)
+    return (lambda made: Distribution(made, _call_formula)) if hasattr(value, "_parse_args_rvs") else None
+
+
+def _call_formula(method: Any, *args: Any) -> Any:
+    return call(method)(*args)
 
 
 def call_adapted(made: Any, adapter: Callable[[Any], Any], method: str = "__call__") -> Callable[..., Any]:
     """A method of an object of SciPy; of its counterpart when an argument is traced."""
 
-    def call(*args: Any, **kwargs: Any) -> Any:
-        owner = adapter(made) if any_traced(*args, *kwargs.values()) else made
+    def answer(*args: Any, **kwargs: Any) -> Any:
+        kept = (*getattr(made, "args", ()), *getattr(made, "kwds", {}).values())
+        owner = adapter(made) if any_traced(*args, *kwargs.values(), *kept) else made
         return getattr(owner, method)(*args, **kwargs)
 
-    return call
+    return answer
 
 
 def adapt_method(method: MethodType) -> Callable[..., Any] | None:
     """A method of such an object; None for any other method."""
     adapter = adapter_of(method.__self__)
-    return None if adapter is None else call_adapted(method.__self__, adapter, method.__name__)
+    if adapter is None or (hasattr(method.__self__, "rvs") and method.__name__ not in DISTRIBUTION_METHODS):
+        return None
+    return call_adapted(method.__self__, adapter, method.__name__)
+
+
+def find_selection(function: Any) -> Any:
+    """The function by which SciPy chooses between two formulas, element by element."""
+    name, module = getattr(function, "__name__", ""), getattr(function, "__module__", None) or ""
+    if (name, module.partition(".")[0]) not in (("apply_where", "scipy"), ("_lazywhere", "scipy")):
+        return None
+
+    @functools.wraps(function)
+    def choose(cond: Any, args: Any, f: Any, *others: Any, **kwargs: Any) -> Any:
+        values = args if isinstance(args, tuple | list) else (args,)
+        if not any_traced(cond, *values):
+            return function(cond, args, f, *others, **kwargs)
+        # each formula is evaluated where it counts, and at one elsewhere
+        fill = kwargs.get("fill_value", kwargs.get("fillvalue", others[0] if name == "_lazywhere" and others else None))
+        other = kwargs.get("f2", others[-1] if others and callable(others[-1]) else None)
+        first = call(f)(*[np.where(cond, v, 1.0) for v in values])
+        rest = fill if other is None else call(other)(*[np.where(cond, 1.0, v) for v in values])
+        return np.where(cond, first, np.nan if rest is None else rest)
+
+    return choose

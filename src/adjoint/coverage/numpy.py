@@ -124,7 +124,7 @@ NUMPY.refused(
 NUMPY.refused(
     "fromiter",
     "it takes plain numbers only",
-    "Use adjoint.numpy.array(list(iterator))",
+    "Call it in a function that can be converted, or use adjoint.numpy.array(list(iterator))",
 )
 NUMPY.refused(
     "format_float_positional format_float_scientific",

@@ -5,7 +5,7 @@ from adjoint.coverage.table import Table
 DISTRIBUTIONS = Table("scipy.stats")
 
 PLAIN = "the methods of SciPy's distributions take plain arrays"
-DENSITY = "Write the log density with NumPy and scipy.special"
+DENSITY = "Call them in a function that can be converted, or write the log density with NumPy and scipy.special"
 CONTINUOUS = """
     alpha anglit arcsine argus beta betaprime bradford burr burr12 cauchy chi chi2 cosine crystalball dgamma dweibull
     erlang expon exponnorm exponpow exponweib f fatiguelife fisk foldcauchy foldnorm gamma gausshyper genexpon
