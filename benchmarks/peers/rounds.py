@@ -23,7 +23,7 @@ from typing import Any
 from benchmarks.peers.contender import Workload
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "ADJOINT_THREADS")
 QUIET = 0.97  # a sample counts as undisturbed when the process held the core for this share of it
 
 

@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from adjoint.api.taylor import jet
     from adjoint.api.tracing import trace
     from adjoint.audit import cost, kinks
+    from adjoint.base.config import config
     from adjoint.base.errors import (
         AdjointError,
         CaptureError,
@@ -143,6 +144,7 @@ __all__ = [  # noqa: RUF022  (by subject)
     "check_grads",
     "debug",
     "extend",
+    "config",
     "progress",
     "scope",
     "profile",
@@ -197,6 +199,7 @@ _HOMES = {
         "AdjointError CaptureError CheckError ControlFlowError DtypeError LeakError NonFiniteError "
         "NotLinear ProgramError ReadOnlyError RuleError ShapeError SolveError TraceError TreeError UnsupportedError"
     ),
+    "adjoint.base.config": "config",
     "adjoint.base.progress": "progress",
     "adjoint.base.scopes": "scope",
     "adjoint.debug": "check",

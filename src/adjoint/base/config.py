@@ -138,7 +138,15 @@ class ThreadCount(Setting[int]):
 
 @final
 class Config:
-    """The settings of the library. Print it to see them all."""
+    """The settings of the library, by name: print it to see them all.
+
+    Each can be set by an environment variable as well (`ADJOINT_THREADS=2`), and for a block of code.
+
+    ```python
+    with ad.config.override(threads=1):
+        ad.config.threads  # → 1
+    ```
+    """
 
     full_traceback = Setting[bool](
         False, (bool,), _truth, "Whether tracebacks show the library's own frames: True or False (1 or 0)."

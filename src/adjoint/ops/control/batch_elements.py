@@ -26,6 +26,8 @@ Notes = dict[tuple[Size, int], int]  # (size, batch) → elements of a block
 _notes: ContextVar[Notes | None] = ContextVar("adjoint_blocks_of_elements", default=None)
 ELEMENTS = 64  # numbers of the largest carry in one block
 WIDEST, NARROWEST = 8, 4  # elements of a block: a vector, which stays in a register
+NEAR, SLIMMEST, FEWEST = 1024, 32, 8  # numbers that a block of a counted loop carries; its elements; blocks
+MANY = 100_000  # numbers that all iterations of a counted loop compute: fewer are not worth blocks
 LONG = 16  # numbers: an array of so many fills vectors by itself
 DEAR = 512.0  # operations on such arrays
 
@@ -111,3 +113,17 @@ def block_width(body: Program, carries: Sequence[ArrayType], size: int) -> int:
     if size <= limit:
         return max(size, 1)
     return next((n for n in range(limit, NARROWEST - 1, -1) if size % n == 0), 1)
+
+
+def wide_block(body: Program, size: int, length: int) -> int | None:
+    """How many elements of a large batch best go through a counted loop together; None: all of them.
+
+    So many that what they carry stays close to the processor, and that there are blocks for several threads.
+    """
+    if any(eq.op.effect or eq.op.opaque for eq in all_equations(body)):
+        return None  # what it does is done for all elements together
+    largest = max(map(_elements, (*body.input_types, *body.output_types)), default=1)
+    if size * length * largest < MANY:
+        return None
+    widths = range(min(NEAR // max(largest, 1), size // FEWEST), SLIMMEST - 1, -1)
+    return next((n for n in widths if n % WIDEST == 0 and size % n == 0), None)

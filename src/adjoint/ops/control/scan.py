@@ -15,7 +15,7 @@ from adjoint.base.errors import ControlFlowError
 from adjoint.ops.arrays.rearrange import Reshape
 from adjoint.ops.checkpointing import invertible, scan
 from adjoint.ops.control.base import Control, Flags, Run, zeros
-from adjoint.ops.control.batch_elements import note_blocks, noted_blocks
+from adjoint.ops.control.batch_elements import has_loops_over_elements, note_blocks, noted_blocks, wide_block
 from adjoint.ops.control.counted_loop import Columns, CountedLoop, inner
 from adjoint.program.evaluate import Evaluator
 from adjoint.program.op import primitive
@@ -79,6 +79,10 @@ class Scan(CountedLoop):
         width = noted_blocks(stacks, trace.batch) if self.length is None else None
         if width is not None:  # they have a number of rows of their own
             return in_blocks(self, xs, mapped, trace, width if trace.size % width == 0 else 1)
+        if self.carries and isinstance(self.length, int) and has_loops_over_elements():
+            width = wide_block(self.body, trace.size, self.length)
+            if width is not None:
+                return in_blocks(self, xs, mapped, trace, width)
         return super().vmap(xs, mapped, trace)
 
     def save(
