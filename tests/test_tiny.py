@@ -232,6 +232,13 @@ def test_batches() -> None:
     assert sizes == [2, 2, 1]
 
 
+def test_settings() -> None:
+    before = ad.config.threads
+    with ad.config.override(threads=before + 1):
+        assert ad.config.threads == before + 1
+    assert ad.config.threads == before
+
+
 def test_every_public_name_is_tried_here() -> None:
     text = Path(__file__).read_text(encoding="utf-8")
     names = [name for name in ad.__all__ if not inspect.isclass(getattr(ad, name))]  # errors have tests of their own
