@@ -21,6 +21,7 @@ from adjoint import tree
 from adjoint.base.errors import ControlFlowError, DtypeError, RuleError, ShapeError, TraceError, TreeError
 from adjoint.base.foreign import is_refusal
 from adjoint.base.source import user_facing
+from adjoint.implicit.surroundings import Surroundings
 from adjoint.implicit.vectors import real_size
 from adjoint.ops.custom import OpaqueCall
 from adjoint.ops.implicit_solve import Equation, ImplicitSolve
@@ -131,7 +132,8 @@ class ImplicitFunction:
         if not is_plain or closes or run.closes_over_traced([*stripped, *own]):
             program, captured = (None, []) if self.plain else _record_solver(run, [*stripped, *own])
         if program is None:
-            run.sample([*stripped, *own])
+            captured = run.look_around()
+            run.sample([*stripped, *own, *captured])
         unknowns = run.unknowns
         if early is not None and early[0].input_types[-len(unknowns.types) :] == unknowns.types:
             residual, others = early
@@ -140,7 +142,7 @@ class ImplicitFunction:
         n, m = len(given.values), len(own)
         extra = [Var(type_of(v)) for v in others]
         if program is None:
-            inputs = tuple(Var(type_of(v)) for v in (*given.values, *own))
+            inputs = tuple(Var(type_of(v)) for v in (*given.values, *own, *captured))
             outputs = tuple(Var(t) for t in (*unknowns.types, *unknowns.report_types))
             line = Line(OpaqueCall(run, types=tuple(v.type for v in outputs)), inputs, outputs)
             program = Program(inputs, (line,), outputs)
@@ -240,6 +242,7 @@ class _Solver:
     def __init__(self, function: ImplicitFunction, given: Arguments, start: Any) -> None:
         self.function, self.given, self.start = function, given, start
         self.__name__ = f"solver of {function.title}"
+        self.around: Surroundings | None = None
         self.known: Unknowns | None = None
         self.asked: list[Value] = []
         self.answer: list[Value] | None = None
@@ -254,10 +257,12 @@ class _Solver:
 
     def _run(self, values: Sequence[Value]) -> list[Value]:
         n, title = len(self.given.values), self.function.title
+        m = 0 if self.start is None else self.start.num_leaves
         args, kwargs = self.given.put_back(values[:n])
         if self.start is not None:
-            args = (tree.unflatten(self.start, values[n:]), *args)
-        result, aux = self.function.solver(*args, **kwargs), None
+            args = (tree.unflatten(self.start, values[n : n + m]), *args)
+        solver = self.function.solver if self.around is None else self.around.give(values[n + m :])
+        result, aux = solver(*args, **kwargs), None
         if self.function.has_aux:
             if not isinstance(result, tuple) or len(result) != 2:
                 raise TreeError(f"{title}: has_aux=True, but the solver did not return a pair (x, aux).")
@@ -277,6 +282,13 @@ class _Solver:
             )
         self.known = Unknowns(structure, types, report_structure, tuple(_strong(type_of(v)) for v in reports))
         return [*found, *reports]
+
+    def look_around(self) -> list[Value]:
+        """The traced values that a solver of plain arrays reads besides: it is given plain ones when it runs."""
+        self.around = Surroundings(self.function.solver)
+        if self.around.traced:
+            self.known = self.answer = None
+        return self.around.traced
 
     @property
     def unknowns(self) -> Unknowns:
@@ -307,7 +319,8 @@ class _Solver:
         if any(s is None for s in samples):
             samples = [np.ones(v.shape, v.dtype)[()] if s is None else s for s, v in zip(samples, values, strict=True)]
             if self.start is not None and not self.function.has_aux:
-                types = tuple(_strong(type_of(v)) for v in values[len(self.given.values) :])
+                n = len(self.given.values)
+                types = tuple(_strong(type_of(v)) for v in values[n : n + self.start.num_leaves])
                 self.known = Unknowns(self.start, types)
                 return
         self(*samples)

@@ -36,6 +36,7 @@ from adjoint.optimize.second_order.lbfgs import LBFGS
 from adjoint.optimize.second_order.lbfgsb import LBFGSB
 from adjoint.optimize.second_order.newton import Newton, is_descent_direction
 from adjoint.optimize.second_order.newton_cg import NewtonCG
+from adjoint.optimize.second_order.prox_linear import prox_linear
 from adjoint.optimize.second_order.sparse_newton import SparseNewton
 from adjoint.optimize.second_order.trust_region import TrustRegion
 from adjoint.optimize.stochastic.armijo import StochasticArmijo
@@ -99,6 +100,7 @@ __all__ = [
     "minimize",
     "minimize_scalar",
     "multistart",
+    "prox_linear",
     "root",
     "root_scalar",
     "train",

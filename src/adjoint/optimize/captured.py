@@ -14,7 +14,7 @@ from adjoint.program.trace import Tracer, live_trace
 from adjoint.program.types import type_of
 from adjoint.transform.record_function import record_function
 
-__all__ = ["close_over"]
+__all__ = ["close_over", "close_over_all"]
 
 
 def close_over(f: Callable[..., Any], x0: Any, args: Sequence[Any]) -> tuple[Callable[..., Any], tuple[Any, ...]]:
@@ -53,6 +53,26 @@ def close_over(f: Callable[..., Any], x0: Any, args: Sequence[Any]) -> tuple[Cal
         return tree.unflatten(result, interpret(program, [*[flat[i] for i in numbers], *captured]))
 
     return closed, (*args, list(made.captured))
+
+
+def close_over_all(
+    functions: Sequence[Callable[..., Any] | None], x0: Any, args: Sequence[Any]
+) -> tuple[list[Any], tuple[Any, ...]]:
+    """The same for several functions of (x, *args), which are given the same arguments; None stays None."""
+    args = tuple(args)
+    closed = [(None, args) if f is None else close_over(f, x0, args) for f in functions]
+    captured = [list(new[len(args)]) if len(new) > len(args) else None for _, new in closed]
+    if all(values is None for values in captured):
+        return list(functions), args
+
+    def give(number: int, f: Callable[..., Any]) -> Callable[..., Any]:
+        def call(x: Any, *theta: Any) -> Any:
+            *own, given = theta
+            return f(x, *own) if given[number] is None else f(x, *own, given[number])
+
+        return call
+
+    return [None if f is None else give(i, f) for i, (f, _) in enumerate(closed)], (*args, captured)
 
 
 def _is_floating(leaf: Any) -> bool:

@@ -52,6 +52,15 @@ class Split(NamedTuple):
         """A gradient that the user gives, of the unknowns alone."""
         return lambda x, fixed, *args: self.part(gradient(self.merge(x, fixed), *args))
 
+    def of_product(self, product: Callable[..., Any]) -> Callable[..., Any]:
+        """A product with a matrix over x, as one over the unknowns: the fixed leaves do not move."""
+
+        def restricted(x: Any, u: Any, fixed: Any, *args: Any) -> Any:
+            still = {path: np.zeros_like(leaf) for path, leaf in fixed.items()}
+            return self.part(product(self.merge(x, fixed), self.merge(u, still), *args))
+
+        return restricted
+
 
 def split(title: str, x0: Any, frozen: Any) -> Split:
     """Which leaves are frozen: paths, or a tree of truth values like x0."""

@@ -14,7 +14,7 @@ from adjoint.implicit.function import ImplicitFunction
 from adjoint.implicit.roots import equation_for
 from adjoint.linear.solvers.iteration import TRACED
 from adjoint.linear.solvers.monitor import Monitor
-from adjoint.optimize.captured import close_over
+from adjoint.optimize.captured import close_over, close_over_all
 from adjoint.optimize.choosing import choose_method, is_plain
 from adjoint.optimize.derivatives import attach_envelope
 from adjoint.optimize.foreign import run_scipy
@@ -62,6 +62,7 @@ def minimize(
     max_evaluations: int | None = None,
     scale: Any = None,
     grad: Callable[..., Any] | None = None,
+    curvature: Callable[..., Any] | None = None,
     reject: type[BaseException] | Sequence[type[BaseException]] = (),
     frozen: Any = (),
     callback: Callable[[Iterate], object] | None = None,
@@ -81,10 +82,11 @@ def minimize(
     It has converged where every component of the gradient is at most `tol` (√ε if none is given); with bounds that of
     x - P(x - ∇f). `method` is a name ("bfgs", "lbfgs", "lbfgsb", "trust-exact" …), an object, or the name of one of
     SciPy's, which then runs on the raveled vector. `bounds` is a pair (lower, upper), or a dictionary of pairs by key;
-    `scale` tells typical sizes of the unknowns; `grad` is for functions that cannot be traced. Points where f is not
-    finite, or raises one of `reject`, shorten the step. `frozen` leaves stay as they are: paths, or a tree of truth
-    values. `callback` and `stop` are called with an `Iterate` after each iteration; `warm` is the `state` of an earlier
-    answer.
+    `scale` tells typical sizes of the unknowns; `grad` is for functions that cannot be traced. `curvature(x, u, *args)`
+    is a product with a matrix that stands for the Hessian in methods of second order: that of Gauss and Newton, or
+    Fisher's (the natural gradient). Points where f is not finite, or raises one of `reject`, shorten the step. `frozen`
+    leaves stay as they are: paths, or a tree of truth values. `callback` and `stop` are called with an `Iterate`
+    after each iteration; `warm` is the `state` of an earlier answer.
 
     ```python
     ridge = lambda w, lam: np.sum((w - np.array([1.0, 2.0])) ** 2) + lam * np.sum(w**2)
@@ -97,9 +99,14 @@ def minimize(
     """
     title = "minimize"
     original, given = f, args
-    if callable(f) and grad is None and not isinstance(differentiate, Unrolled):
-        f, args = close_over(prepare_call(f), x0, args)
-    setting = Setting.of(title, f, x0, bounds, scale, frozen, grad, has_aux)
+    if callable(f) and not isinstance(differentiate, Unrolled):
+        (f, grad), args = close_over_all((prepare_call(f), grad), x0, args)
+        if curvature is not None:
+            inner, own = curvature, len(args)
+            product, args = close_over(lambda pair, *a: inner(*pair, *a[: len(given)]), (x0, x0), args)
+            curvature = lambda x, u, *a: product((x, u), *a)
+            f, grad = (_ignore_more(function, own) for function in (f, grad))
+    setting = Setting.of(title, f, x0, bounds, scale, frozen, grad, has_aux, curvature)
     limits = read_limits(title, max_iterations, max_evaluations, history, callback, stop, progress)
     tol = choose_tolerance(setting.unknowns.dtype) if tol is None else tol
     if not isinstance(tol, TRACED) and not tol >= 0:
@@ -108,7 +115,7 @@ def minimize(
     facts = {"method": "", "note": ""}
 
     def solve(start: Any, known: Any, *theta: Any) -> Any:
-        problem = setting.problem(known, theta, tol, rejected)
+        problem = setting.problem(known, theta, known[2], rejected)
         chosen = choose_method(title, method, problem)
         facts["method"] = chosen if isinstance(chosen, str) else type(chosen).__name__
         v = problem.project(setting.unknowns.vector(start))
@@ -122,16 +129,21 @@ def minimize(
         return setting.reported(ending, counts, known)
 
     if isinstance(differentiate, Unrolled):
-        x, reports = solve(setting.x0, setting.known, *args)
+        x, reports = solve(setting.x0, (*setting.known, tol), *args)
     else:
         equation = equation_for(title, ("symmetric",) if setting.box is None else (), "auto", differentiate, check)
         function = ImplicitFunction(setting.conditions(), solve, setting.x0, equation, True, title, is_plain(method))
-        x, reports = function(setting.known, *args)
+        x, reports = function((*setting.known, tol), *args)
         if setting.gradient is None:
             reports["fun"] = attach_envelope(setting.function, x, reports["fun"], (setting.fixed, *args))
     whole = setting.parts.merge(x, setting.fixed)
     aux = original(whole, *given)[1] if has_aux else None
     return _optimum(setting, whole, reports, tol, aux, facts)
+
+
+def _ignore_more(function: Any, count: int) -> Any:
+    """A function of x and so many arguments, which are followed by others."""
+    return None if function is None else lambda x, *args: function(x, *args[:count])
 
 
 def _run(

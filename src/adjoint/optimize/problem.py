@@ -95,6 +95,7 @@ class Problem(Counter):
         upper: Value | None = None,
         gradient: Callable[[Any], Any] | None = None,
         reject: tuple[type[BaseException], ...] = (),
+        curvature: Callable[[Any, Any], Any] | None = None,
     ) -> None:
         super().__init__(names)
         self.title, self.unknowns, self.tol = title, unknowns, tol
@@ -104,7 +105,7 @@ class Problem(Counter):
         self.reject = reject
         self.note = ""  # what is known about a failure
         self.last: Any = None  # the last state of a plain loop, for whoever interrupts it
-        self._f, self._own_gradient = f, gradient
+        self._f, self._own_gradient, self._curvature = f, gradient, curvature
         self._sparse: Any = None  # the Hessian with its coloring
         self._both = value_and_grad(self._checked)
         self._gradient = grad(self._checked)
@@ -196,19 +197,31 @@ class Problem(Counter):
         return self.unknowns.cotangent(tree.unflatten(self.unknowns.structure, [np.asarray(v) for v in leaves]))
 
     def hvp(self, v: Value, u: Value) -> Value:
-        """∇²f u."""
+        """∇²f u, or the product with what stands for ∇²f."""
         self.count("hvp")
-        return jvp(self._raw_gradient, (v,), (u,))[1]
+        return self._multiply(v, u) if self._curvature is not None else jvp(self._raw_gradient, (v,), (u,))[1]
+
+    def _multiply(self, v: Value, u: Value) -> Value:
+        assert self._curvature is not None
+        product = self._curvature(self.tree(v), self.unknowns.tree(u))
+        tree.leaves_like(f"{self.title}: curvature", self.unknowns.structure, product)
+        return self.unknowns.cotangent(product)
 
     def hessian(self, v: Value) -> Value:
         """∇²f as a matrix."""
         self.count("hessian")
-        H = jacfwd(self._raw_gradient)(v)
+        if self._curvature is None:
+            H = jacfwd(self._raw_gradient)(v)
+        else:
+            H = jacfwd(lambda u: self._multiply(v, u))(0 * v)
         return 0.5 * (H + H.T)
 
     def sparse_hessian(self, v: Value) -> Any:
         """∇²f as a sparse matrix, by coloring."""
         self.count("hessian")
+        if self._curvature is not None:
+            raise RuleError(f"{self.title}: a sparse Hessian is found from the function itself: leave curvature= out, "
+                            "or use newton-cg, newton or trust-exact.")  # fmt: skip
         if self._sparse is None:
             f = lambda v: self._checked(self.tree(v))
             coloring = sparse_hessian(f).coloring(v)
@@ -237,7 +250,7 @@ class Problem(Counter):
 
     def require(self, name: str, method: object) -> None:
         """A method that needs an oracle that is not there is refused."""
-        if name in {"hvp", "hessian"} and self._own_gradient is not None:
+        if name in {"hvp", "hessian"} and self._own_gradient is not None and self._curvature is None:
             raise RuleError(
                 f"{self.title}: {type(method).__name__} needs the oracle {name!r}, and with grad= there are values and "
                 "gradients only. Use bfgs, lbfgs or lbfgsb, or write the function with NumPy and leave grad= out."

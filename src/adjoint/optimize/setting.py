@@ -35,11 +35,13 @@ class Setting:
     parts: Split
     unknowns: Unknowns
     box: tuple[Value, Value] | None
+    curvature: Callable[..., Any] | None = None  # of (unknowns, direction, fixed leaves, *θ)
 
     @classmethod
     def of(
-        cls, title: str, f: Callable[..., Any], x0: Any, bounds: Any, scale: Any, frozen: Any, grad: Any, has_aux: bool
-    ) -> Setting:
+        cls, title: str, f: Callable[..., Any], x0: Any, bounds: Any, scale: Any, frozen: Any, grad: Any, has_aux: bool,
+        curvature: Callable[..., Any] | None = None,
+    ) -> Setting:  # fmt: skip
         """From the arguments of the user."""
         if not callable(f):
             raise TypeError(f"{title}: the function is a {type(f).__name__}; it is called with x, then the arguments.")
@@ -62,7 +64,8 @@ class Setting:
         f = prepare_call(f)
         objective = _without_aux(title, f) if has_aux else f
         given = None if grad is None else parts.of_gradient(grad)
-        return cls(title, parts.of_function(objective), given, start, fixed, parts, unknowns, box)
+        product = None if curvature is None else parts.of_product(curvature)
+        return cls(title, parts.of_function(objective), given, start, fixed, parts, unknowns, box, product)
 
     @property
     def known(self) -> Any:
@@ -71,11 +74,14 @@ class Setting:
 
     def problem(self, known: Any, theta: Sequence[Any], tol: Any, reject: Any = ()) -> Problem:
         """The problem at θ."""
-        gradient, (fixed, box) = self.gradient, known
+        gradient, (fixed, box, *_) = self.gradient, known
         derivative = None if gradient is None else lambda x: gradient(x, fixed, *theta)
         lower, upper = (None, None) if box is None else box
+        product, curved = self.curvature, None
+        if product is not None:
+            curved = lambda x, u: product(x, u, fixed, *theta)
         return Problem(self.title, lambda x: self.function(x, fixed, *theta), self.unknowns, tol, lower=lower,
-                       upper=upper, gradient=derivative, reject=reject)  # fmt: skip
+                       upper=upper, gradient=derivative, reject=reject, curvature=curved)  # fmt: skip
 
     def conditions(self) -> Callable[..., Any]:
         """F(x, known, *θ), zero at a minimum: ∇f, with bounds x - P(x - ∇f)."""
@@ -88,7 +94,7 @@ class Setting:
         unknowns = self.unknowns
 
         def residual(x: Any, known: Any, *theta: Any) -> Any:
-            fixed, (lower, upper) = known
+            fixed, (lower, upper), *_ = known
             v, g = unknowns.vector(x), unknowns.cotangent(gradient(x, fixed, *theta))
             return v - np.minimum(np.maximum(v - g, lower), upper)
 

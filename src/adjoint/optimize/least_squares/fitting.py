@@ -15,7 +15,7 @@ from adjoint.implicit.approximate import Unrolled
 from adjoint.implicit.function import ImplicitFunction
 from adjoint.implicit.roots import equation_for
 from adjoint.linear.solvers.iteration import TRACED
-from adjoint.optimize.captured import close_over
+from adjoint.optimize.captured import close_over_all
 from adjoint.optimize.derivatives import attach_envelope
 from adjoint.optimize.iteration import Iterate, run
 from adjoint.optimize.least_squares.fit import Fit, Pattern
@@ -87,8 +87,8 @@ def least_squares(
     """
     title = "least_squares"
     rho, residual = read_loss(title, loss), prepare_call(residual)
-    if jacobian is None and not isinstance(differentiate, Unrolled):
-        residual, args = close_over(residual, x0, args)
+    if not isinstance(differentiate, Unrolled):
+        (residual, jacobian), args = close_over_all((residual, jacobian), x0, args)
     own = None if isinstance(scale, str) else scale
     if isinstance(scale, str) and scale != "jacobian":
         raise ValueError(f"{title}: scale={scale!r}; it is 'jacobian', or typical sizes of the unknowns.")
@@ -106,7 +106,7 @@ def least_squares(
     given: Any = None if jacobian is None else setting.parts.of_function(jacobian)
 
     def solve(start: Any, known: Any, *theta: Any) -> Any:
-        fixed, box = known
+        fixed, box, tol = known
         lower, upper = (None, None) if box is None else box
         derivative = None if given is None else lambda x: given(x, fixed, *theta)
         problem = Residuals(title, lambda x: functions(x, fixed, *theta), setting.unknowns, tol, lower, upper, rho,
@@ -125,12 +125,12 @@ def least_squares(
         return x, reports
 
     if isinstance(differentiate, Unrolled):
-        x, reports = solve(setting.x0, setting.known, *args)
+        x, reports = solve(setting.x0, (*setting.known, tol), *args)
     else:
         equation = equation_for(title, ("symmetric",) if setting.box is None else (), "auto", differentiate, check)
         is_plain = isinstance(chosen, str) or getattr(chosen, "plain", False)
         function = ImplicitFunction(setting.conditions(), solve, setting.x0, equation, True, title, is_plain)
-        x, reports = function(setting.known, *args)
+        x, reports = function((*setting.known, tol), *args)
         reports["fun"] = attach_envelope(setting.function, x, reports["fun"], (setting.fixed, *args))
     whole = setting.parts.merge(x, setting.fixed)
     entries = reports["history"]

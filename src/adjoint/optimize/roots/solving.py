@@ -162,7 +162,7 @@ def _solve(
     tol = (1e-11 if eps < 1e-10 else 1e-5) if tol is None else tol
 
     def solve(start: Any, known: Any, *theta: Any) -> Any:
-        fixed, box = known
+        fixed, box, tol = known
         lower, upper = (None, None) if box is None else box
         problem = Residuals(title, lambda x: setting.function(x, fixed, *theta), setting.unknowns, tol, lower, upper,
                             is_square=True)  # fmt: skip
@@ -183,7 +183,7 @@ def _solve(
         return x, reports
 
     if unrolled:
-        x, reports = solve(setting.x0, setting.known, *args)
+        x, reports = solve(setting.x0, (*setting.known, tol), *args)
     else:
         equation = equation_for(title, (), "auto", differentiate, check)
         whole = setting.parts.of_function(condition)
@@ -192,7 +192,7 @@ def _solve(
         equations = lambda x, known, *theta: whole(x, known[0], *theta)
         is_plain = getattr(chosen, "plain", False)
         function = ImplicitFunction(equations, solve, setting.x0, equation, True, title, is_plain)
-        x, reports = function(setting.known, *args)
+        x, reports = function((*setting.known, tol), *args)
     count, entries = reports["iterations"], reports["history"]
     if entries is not None and not isinstance(count, TRACED) and np.ndim(count) == 0:
         entries = {name: each[: int(count) + 1] for name, each in entries.items()}
