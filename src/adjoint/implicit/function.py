@@ -21,7 +21,7 @@ from adjoint import tree
 from adjoint.base.errors import ControlFlowError, DtypeError, RuleError, ShapeError, TraceError, TreeError
 from adjoint.base.foreign import is_refusal
 from adjoint.base.source import user_facing
-from adjoint.implicit.surroundings import Surroundings
+from adjoint.implicit.captures import SolverCaptures
 from adjoint.implicit.vectors import real_size
 from adjoint.ops.custom import OpaqueCall
 from adjoint.ops.implicit_solve import Equation, ImplicitSolve
@@ -242,17 +242,18 @@ class _Solver:
     def __init__(self, function: ImplicitFunction, given: Arguments, start: Any) -> None:
         self.function, self.given, self.start = function, given, start
         self.__name__ = f"solver of {function.title}"
-        self.around: Surroundings | None = None
+        self.around: SolverCaptures | None = None
         self.known: Unknowns | None = None
         self.asked: list[Value] = []
         self.answer: list[Value] | None = None
 
     def __call__(self, *values: Value) -> list[Value]:
         if self.answer is not None and _is_equal(self.asked, values):
-            return self.answer
+            return [np.copy(v)[()] for v in self.answer]
         found = self._run(values)
         if not any(isinstance(v, Tracer) for v in (*values, *found)):
-            self.asked, self.answer = list(values), found
+            # copies: arrays may be written to between two calls of a compiled program
+            self.asked, self.answer = [np.copy(v) for v in values], [np.copy(v)[()] for v in found]
         return found
 
     def _run(self, values: Sequence[Value]) -> list[Value]:
@@ -285,7 +286,7 @@ class _Solver:
 
     def look_around(self) -> list[Value]:
         """The traced values that a solver of plain arrays reads besides: it is given plain ones when it runs."""
-        self.around = Surroundings(self.function.solver)
+        self.around = SolverCaptures(self.function.solver)
         if self.around.traced:
             self.known = self.answer = None
         return self.around.traced
@@ -390,6 +391,6 @@ def _as_floating(leaf: Any, name: str) -> Value:
 
 def _is_equal(values: Sequence[Value], others: Sequence[Value]) -> bool:
     return len(values) == len(others) and all(
-        not isinstance(b, Tracer) and (a is b or (a.shape == b.shape and np.array_equal(a, b)))
+        not isinstance(b, Tracer) and np.shape(a) == np.shape(b) and np.array_equal(a, b)
         for a, b in zip(values, others, strict=True)
     )

@@ -1,7 +1,7 @@
 """What a solver of the user's reads besides its arguments, where `jit` has put traced values there.
 
 A compiled function sees the arrays of its module as inputs of the program, and so does a solver that it calls. One that
-takes plain arrays only is made again with plain ones in their places when it runs.
+takes plain arrays only is made again with plain ones instead of them when it runs.
 """
 
 from __future__ import annotations
@@ -17,30 +17,30 @@ from adjoint.jit.environment import Environment
 from adjoint.program.trace import Tracer, primal
 from adjoint.program.types import Value
 
-__all__ = ["Surroundings"]
+__all__ = ["SolverCaptures"]
 
 
 @final
-class Surroundings:
+class SolverCaptures:
     """The traced values that a function reads from globals and closures, and the function with others there."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function, self.traced = function, list[Value]()
         self._captures: Any = None
-        self._places: list[int] = []
+        self._stand_ins: list[int] = []
         code = getattr(function, "__code__", None)
         if isinstance(function, FunctionType) and code is not None and not is_library(code.co_filename):
             found = Environment(function).read()
             self.traced = [primal(v) for v in found.arrays if isinstance(v, Tracer)]
-            if self.traced:  # they do not outlive their trace: others stand in their places until it runs
+            if self.traced:  # they do not outlive their trace: others stand for them until it runs
                 arrays = [np.zeros(v.shape, v.dtype) if isinstance(v, Tracer) else v for v in found.arrays]
                 traced = zip(arrays, found.arrays, strict=True)
-                self._places = [id(new) for new, old in traced if isinstance(old, Tracer)]
+                self._stand_ins = [id(new) for new, old in traced if isinstance(old, Tracer)]
                 self._captures = Environment(found.rebuild(arrays)[0]).read()
 
     def give(self, values: Sequence[Value]) -> Callable[..., Any]:
         """The function with these values for the traced ones."""
         if not values:
             return self.function
-        given = dict(zip(self._places, values, strict=True))
+        given = dict(zip(self._stand_ins, values, strict=True))
         return self._captures.rebuild([given.get(id(v), v) for v in self._captures.arrays])[0]
