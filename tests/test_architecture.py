@@ -74,6 +74,7 @@ LAZY = {
     "IPython",
     "attrs",
     "attr",
+    "clarabel",
     "llvmlite",
     "matplotlib",
     "mpmath",

@@ -28,7 +28,7 @@ from adjoint.program.program import Program, interpret
 from adjoint.program.types import Value
 from adjoint.scipy import linalg
 
-__all__ = ["DIRECT", "LinearizedEquation", "Stacked", "jacobian_map"]
+__all__ = ["DIRECT", "LinearizedEquation", "Stacked", "factor_or_nan", "jacobian_map"]
 
 DIRECT = 200  # so many unknowns, or fewer, are solved by factors of a matrix
 _NAMES = ("auto", "direct", "sparse", "least squares", *ITERATIVE, *METHODS)
@@ -102,7 +102,7 @@ class LinearizedEquation:
             return LinearSolved(solution.value, solution.code, method, dense)
         if size == 1:
             return LinearSolved(b / dense[0], np.int64(0), method, dense, dense[0])
-        packed, order = _share(memory, "factors", memory["map"][0], lambda: _factor(dense))
+        packed, order = _share(memory, "factors", memory["map"][0], lambda: factor_or_nan(dense))
         t = linalg.lu_solve((packed, order), b, trans=2 if adjoint else 0)
         return LinearSolved(t, np.int64(0), method, dense, np.diagonal(packed))
 
@@ -125,7 +125,7 @@ def _form_matrix(A: LinearMap) -> Value:
     return np.reshape(A(np.ones(1, A.domain.dtype)), (1, 1))
 
 
-def _factor(a: Value) -> tuple[Value, Value]:
+def factor_or_nan(a: Value) -> tuple[Value, Value]:
     """P a = L U. A pivot that is zero is NaN: what it leaves undetermined is NaN then, and nothing raises."""
     packed, order = linalg.lu_factor(a)
     pivots = np.diagonal(packed)

@@ -8,6 +8,7 @@ found.status, float(np.round(found.value["b"], 6))  # → ('converged', -2.0)
 """
 
 from adjoint.optimize import updates
+from adjoint.optimize.constrained.constraints import between, equality, inequality
 from adjoint.optimize.first_order.conjugate_gradients import ConjugateGradients
 from adjoint.optimize.first_order.gradient_descent import GradientDescent
 from adjoint.optimize.first_order.momentum import HeavyBall, Nesterov
@@ -20,6 +21,8 @@ from adjoint.optimize.least_squares.sparse_marquardt import SparseMarquardt
 from adjoint.optimize.minimizing import minimize
 from adjoint.optimize.multistart import best_of, multistart
 from adjoint.optimize.optimum import Optimum
+from adjoint.optimize.programs.mixed_integer import milp
+from adjoint.optimize.programs.quadratic import lp, qp
 from adjoint.optimize.roots.anderson import Anderson, Picard
 from adjoint.optimize.roots.newton import Broyden, NewtonRoot
 from adjoint.optimize.roots.solving import fixed_point, root
@@ -93,14 +96,20 @@ __all__ = [
     "TrainingState",
     "TrustRegion",
     "best_of",
+    "between",
     "curve_fit",
+    "equality",
     "fixed_point",
+    "inequality",
     "is_descent_direction",
     "least_squares",
+    "lp",
+    "milp",
     "minimize",
     "minimize_scalar",
     "multistart",
     "prox_linear",
+    "qp",
     "root",
     "root_scalar",
     "train",

@@ -16,6 +16,8 @@ from adjoint.linear.solvers.iteration import TRACED
 from adjoint.linear.solvers.monitor import Monitor
 from adjoint.optimize.captured import close_over, close_over_all
 from adjoint.optimize.choosing import choose_method, is_plain
+from adjoint.optimize.constrained.constraints import Constraint
+from adjoint.optimize.constrained.solving import minimize_constrained
 from adjoint.optimize.derivatives import attach_envelope
 from adjoint.optimize.foreign import run_scipy
 from adjoint.optimize.iteration import Ending, Iterate, Limits, run
@@ -57,6 +59,7 @@ def minimize(
     *args: Any,
     method: Any = "auto",
     bounds: Any = None,
+    subject_to: Any = (),
     tol: Any = None,
     max_iterations: int | None = None,
     max_evaluations: int | None = None,
@@ -98,6 +101,11 @@ def minimize(
     ```
     """
     title = "minimize"
+    if isinstance(subject_to, Constraint) or len(subject_to):
+        return minimize_constrained(
+            title, f, x0, args, subject_to, method=method, bounds=bounds, tol=tol, max_iterations=max_iterations,
+            scale=scale, frozen=frozen, check=check, has_aux=has_aux,
+        )  # fmt: skip
     original, given = f, args
     if callable(f) and not isinstance(differentiate, Unrolled):
         (f, grad), args = close_over_all((prepare_call(f), grad), x0, args)

@@ -1,0 +1,114 @@
+"""What x is subject to: equations, inequalities, and ranges, as functions of x and the arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from adjoint import tree
+from adjoint.base.errors import DtypeError, ShapeError
+from adjoint.linear.solvers.iteration import TRACED
+from adjoint.optimize.oracles import prepare_call
+from adjoint.program.types import Value
+
+__all__ = ["Constraint", "between", "equality", "inequality", "stack_constraints"]
+
+
+@final
+@dataclass(frozen=True)
+class Constraint:
+    """lower ≤ c(x, *args) ≤ upper, element by element; c returns any tree of numbers."""
+
+    function: Callable[..., Any]
+    lower: Any
+    upper: Any
+    name: str
+
+    def split(self, x: Any, args: Sequence[Any]) -> tuple[list[Value], list[Value]]:
+        """(what must be zero, what must not be above zero), as vectors."""
+        zero: list[Value] = []
+        below: list[Value] = []
+        lower, upper = self.lower, self.upper
+        for leaf in tree.leaves(self.function(x, *args)):
+            c = leaf if isinstance(leaf, TRACED) else np.asarray(leaf)
+            if not hasattr(c, "dtype") or c.dtype.kind not in "fiub":
+                raise DtypeError(f"minimize: the constraint {self.name} returned {c!r}; it returns real numbers.")
+            c = np.reshape(c * 1.0, (-1,))
+            if lower is upper and lower is not None:
+                zero.append(c - _bound(self.name, lower, c))
+                continue
+            if lower is not None:
+                below.append(_bound(self.name, lower, c) - c)
+            if upper is not None:
+                below.append(c - _bound(self.name, upper, c))
+        return zero, below
+
+
+def _bound(name: str, bound: Any, c: Value) -> Value:
+    found = bound if isinstance(bound, TRACED) else np.asarray(bound)
+    if found.ndim and found.size != c.shape[0]:
+        raise ShapeError(f"minimize: a bound of the constraint {name} has {found.size} numbers, and it returns "
+                         f"{c.shape[0]}.")  # fmt: skip
+    return np.reshape(found, (-1,)) if found.ndim else found
+
+
+def _named(function: Callable[..., Any], kind: str) -> str:
+    if not callable(function):
+        raise TypeError(f"optimize.{kind}: it takes a function of x, not {type(function).__name__}.")
+    return getattr(function, "__name__", kind)
+
+
+def equality(function: Callable[..., Any]) -> Constraint:
+    """c(x, *args) = 0, for `minimize(…, subject_to=…)`.
+
+    ```python
+    line = ad.optimize.equality(lambda x: np.sum(x) - 1.0)
+    found = ad.optimize.minimize(lambda x: np.sum(x**2), np.zeros(2), subject_to=line)
+    np.round(found.value, 6)  # → [0.5, 0.5]
+    ```
+    """
+    zero = 0.0
+    return Constraint(prepare_call(function), zero, zero, _named(function, "equality"))
+
+
+def inequality(function: Callable[..., Any]) -> Constraint:
+    """c(x, *args) ≤ 0, for `minimize(…, subject_to=…)`.
+
+    ```python
+    disk = ad.optimize.inequality(lambda x: np.sum(x**2) - 1.0)
+    found = ad.optimize.minimize(lambda x: -x[0], np.zeros(2), subject_to=disk)
+    np.round(found.value, 6)  # → [1.0, 0.0]
+    ```
+    """
+    return Constraint(prepare_call(function), None, 0.0, _named(function, "inequality"))
+
+
+def between(lower: Any, function: Callable[..., Any], upper: Any) -> Constraint:
+    """lower ≤ c(x, *args) ≤ upper, for `minimize(…, subject_to=…)`; None is no bound.
+
+    ```python
+    ring = ad.optimize.between(1.0, lambda x: np.sum(x**2), 4.0)
+    found = ad.optimize.minimize(lambda x: np.sum((x - 3.0) ** 2), np.ones(2), subject_to=ring)
+    float(np.round(np.sum(found.value**2), 6))  # → 4.0
+    ```
+    """
+    name = _named(function, "between")
+    plain = not any(isinstance(v, TRACED) for v in (lower, upper)) and lower is not None and upper is not None
+    if plain and np.any(np.asarray(lower) > np.asarray(upper)):
+        raise ValueError("optimize.between: lower is above upper, so that nothing lies between them.")
+    return Constraint(prepare_call(function), lower, upper, name)
+
+
+def stack_constraints(constraints: Sequence[Constraint], x: Any, args: Sequence[Any], dtype: Any) -> Any:
+    """(h, g): all that must be zero, and all that must not be above zero."""
+    zero: list[Value] = []
+    below: list[Value] = []
+    for constraint in constraints:
+        own = constraint.split(x, args)
+        zero, below = zero + own[0], below + own[1]
+    empty = np.zeros(0, dtype)
+    join = lambda parts: np.concatenate(parts).astype(dtype) if parts else empty
+    return join(zero), join(below)

@@ -1,0 +1,222 @@
+"""Minimization under constraints as users call it: x and its prices, differentiated by their conditions together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, final
+
+import numpy as np
+
+from adjoint.api.gradients import grad
+from adjoint.implicit.diagnosis import Watch, call_where
+from adjoint.implicit.equation import LinearizedEquation, Stacked
+from adjoint.implicit.function import ImplicitFunction
+from adjoint.linear.solvers.iteration import TRACED
+from adjoint.ops.implicit_solve import Equation
+from adjoint.optimize.captured import close_over
+from adjoint.optimize.constrained.augmented import run_augmented
+from adjoint.optimize.constrained.constraints import Constraint, stack_constraints
+from adjoint.optimize.constrained.sqp import Constrained, Found, all_inequalities, run_sqp
+from adjoint.optimize.derivatives import attach_envelope
+from adjoint.optimize.optimum import Optimum
+from adjoint.optimize.oracles import prepare_call
+from adjoint.optimize.programs.interior_point import find_active
+from adjoint.optimize.setting import Setting
+from adjoint.program.program import Program, interpret
+from adjoint.program.trace import primal
+from adjoint.program.types import Value
+
+__all__ = ["METHODS", "minimize_constrained"]
+
+METHODS: dict[str, Callable[[Constrained, Value, Any, int], Found]] = {
+    "sqp": run_sqp,
+    "augmented lagrangian": run_augmented,
+}
+DENSE = 200  # unknowns and constraints up to which quadratic programs with dense matrices are solved
+ITERATIONS = {"sqp": 200, "augmented lagrangian": 60}
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Prices:
+    """The multipliers of constraints, in the order in which they were given, and of bounds."""
+
+    equality: Value
+    inequality: Value
+    lower: Value
+    upper: Value
+
+
+class _Theta(NamedTuple):
+    """A problem at θ, over vectors."""
+
+    setting: Setting
+    asked: Callable[..., Any]
+    known: Any
+    theta: Sequence[Any]
+
+    def problem(self) -> Constrained:
+        fixed, box = self.known
+        whole = lambda v: self.setting.parts.merge(self.setting.unknowns.tree(v), fixed)
+        lower, upper = (None, None) if box is None else box
+        return Constrained(
+            lambda v: self.asked(whole(v), *self.theta)[0],
+            lambda v: self.asked(whole(v), *self.theta)[1:],
+            lower,
+            upper,
+        )
+
+
+def _choose(title: str, method: Any, size: int) -> str:
+    if method == "auto":
+        return "sqp" if size <= DENSE else "augmented lagrangian"
+    name = str(method).lower().replace("_", " ").replace("-", " ")
+    name = {"auglag": "augmented lagrangian", "alm": "augmented lagrangian"}.get(name, name)
+    if name not in METHODS:
+        raise ValueError(f"{title}: {method!r} takes no constraints. With subject_to= the methods are: "
+                         f"{', '.join(METHODS)}; and scipy.optimize's under adjoint.scipy.optimize.")  # fmt: skip
+    return name
+
+
+def read_constraints(title: str, subject_to: Any) -> list[Constraint]:
+    """The constraints of the user, one or several."""
+    given = [subject_to] if isinstance(subject_to, Constraint) else list(subject_to)
+    for one in given:
+        if not isinstance(one, Constraint):
+            raise TypeError(f"{title}: subject_to has a {type(one).__name__}; write optimize.equality(c), "
+                            "optimize.inequality(c) or optimize.between(lower, c, upper).")  # fmt: skip
+    return given
+
+
+def minimize_constrained(
+    title: str, f: Callable[..., Any], x0: Any, args: tuple[Any, ...], subject_to: Any, *, method: Any, bounds: Any,
+    tol: Any, max_iterations: int | None, scale: Any, frozen: Any, check: str, has_aux: bool,
+) -> Optimum:  # fmt: skip
+    """`minimize` with constraints."""
+    constraints = read_constraints(title, subject_to)
+    prepared = prepare_call(f)
+    original, given = f, args
+
+    def asked(x: Any, *theta: Any) -> Any:
+        value = prepared(x, *theta)
+        h, g = stack_constraints(constraints, x, theta, np.result_type(np.float32, np.asarray(primal_of(value)).dtype))
+        return value[0] if has_aux else value, h, g
+
+    asked_of, args = close_over(asked, x0, args)
+    setting = Setting.of(title, lambda x, *theta: asked_of(x, *theta)[0], x0, bounds, scale, frozen, None, False)
+    tol = float(np.finfo(setting.unknowns.dtype).eps) ** 0.5 if tol is None else tol
+    facts = {"method": ""}
+
+    def solve(known: Any, *theta: Any) -> Any:
+        problem = _Theta(setting, asked_of, known, theta).problem()
+        v = setting.unknowns.vector(setting.x0)
+        with np.errstate(all="ignore"):
+            h, g = problem.constraints(problem.project(v))
+            facts["method"] = _choose(title, method, v.shape[0] + h.shape[0] + g.shape[0])
+            most = ITERATIONS[facts["method"]] if max_iterations is None else max_iterations
+            found = METHODS[facts["method"]](problem, v, tol, most)
+        reports = {"fun": found.value, "grad": setting.unknowns.tree(found.gradient), "code": found.code,
+                   "iterations": found.iterations, "residual": found.residual}  # fmt: skip
+        return {
+            "x": setting.unknowns.tree(found.x),
+            "equality": found.equality,
+            "inequality": found.inequality,
+        }, reports
+
+    def residual(z: Any, known: Any, *theta: Any) -> Any:
+        problem = _Theta(setting, asked_of, known, theta).problem()
+        v = setting.unknowns.vector(z["x"])
+
+        def lagrangian(u: Value) -> Value:
+            h, g = problem.constraints(u)
+            every = all_inequalities(problem, u, g)
+            return problem.f(u) + np.sum(z["equality"] * h) + np.sum(z["inequality"] * every)
+
+        h, g = problem.constraints(v)
+        every = all_inequalities(problem, v, g)
+        active = find_active(z["inequality"], -every)
+        return {"x": grad(lagrangian)(v), "equality": h, "inequality": np.where(active, every, z["inequality"])}
+
+    equation = ConstrainedEquation(LinearizedEquation("auto", (), Watch(title, check, has_kinks=False)))
+    function = ImplicitFunction(residual, solve, None, equation, True, title)
+    z, reports = function(setting.known, *args)
+    x, prices = z["x"], (z["equality"], z["inequality"])
+
+    def valued(point: Any, known: Any, prices: Any, *theta: Any) -> Any:
+        """The Lagrangian, whose derivative in θ is that of the value."""
+        problem = _Theta(setting, asked_of, known, theta).problem()
+        v = setting.unknowns.vector(point)
+        h, g = problem.constraints(v)
+        every = all_inequalities(problem, v, g)
+        return problem.f(v) + np.sum(prices[0] * h) + np.sum(prices[1] * every)
+
+    fun = attach_envelope(valued, (x), reports["fun"], (setting.known, prices, *args))
+    whole = setting.parts.merge(x, setting.fixed)
+    aux = original(whole, *given)[1] if has_aux else None
+    return Optimum(
+        whole, fun, reports["grad"], reports["code"], reports["iterations"], {"iteration": reports["iterations"]},
+        reports["residual"], np.float64(tol), _split(setting, prices), None, None, None, aux,
+        f"{title} by {facts['method'] or 'sqp'}",
+    )  # fmt: skip
+
+
+def primal_of(value: Any) -> Any:
+    """The number itself, of a pair with aux the first."""
+    first = value[0] if isinstance(value, tuple) else value
+    return np.zeros((), first.dtype) if isinstance(first, TRACED) else first
+
+
+def _split(setting: Setting, prices: Any) -> Prices:
+    equality, inequality = prices
+    n = setting.unknowns.size
+    if setting.box is None:
+        return Prices(equality, inequality, np.zeros(0), np.zeros(0))
+    p = inequality.shape[0] - 2 * n
+    return Prices(equality, inequality[:p], inequality[p : p + n], inequality[p + n :])
+
+
+@final
+@dataclass(frozen=True)
+class ConstrainedEquation:
+    """The linear equation of the conditions; constraints that hold without pressing are told of."""
+
+    inner: LinearizedEquation
+
+    def solve(
+        self, residual: Program, theta: Sequence[Value], x: Sequence[Value], b: Sequence[Value], adjoint: bool,
+        memory: dict[str, Any],
+    ) -> list[Value]:  # fmt: skip
+        if self.inner.watch.check != "ignore":
+            prices = primal(x[1])
+            if prices.shape[0]:
+                eps = np.finfo(prices.dtype).eps ** 0.5
+                slope = _slacks(residual, theta, x)
+                weak = (np.abs(prices) <= eps * (1.0 + np.max(np.abs(prices)))) & (np.abs(slope) <= eps)
+                some = np.any(weak)
+                if isinstance(some, TRACED):
+                    call_where(some, self._say, weak)
+                elif some:
+                    self._say(weak)
+        return self.inner.solve(residual, theta, x, b, adjoint, memory)
+
+    def _say(self, weak: Any) -> None:
+        numbers = ", ".join(str(int(i)) for i in np.flatnonzero(weak)[:5])
+        self.inner.watch.say(
+            f"inequality {numbers} is weakly active: it holds without pressing, so that the solution has two one-sided "
+            "derivatives, of which this is one. Move the data a little, or smooth the constraint."
+        )
+
+    def batched(self, residual: Program, mapped: tuple[bool, ...], size: int) -> Equation:
+        return Stacked(self, residual, mapped, size)
+
+    def with_paths(self, paths: tuple[str, ...]) -> ConstrainedEquation:
+        """The same, which knows the names of the unknowns."""
+        return ConstrainedEquation(self.inner.with_paths(paths))
+
+
+def _slacks(residual: Program, theta: Sequence[Value], x: Sequence[Value]) -> Value:
+    """How far inequalities are from holding: their row of F at a multiplier above any slack is the inequality."""
+    high = np.full_like(primal(x[1]), 1e30)
+    point = [primal(v) for v in x]
+    return interpret(residual, [*[primal(v) for v in theta], point[0], high, *point[2:]])[1]
