@@ -120,8 +120,8 @@ def test_compiled_and_batched() -> None:
     solve = lambda a: hs71(a).value
     expected = np.stack([solve(a) for a in stack])
     np.testing.assert_allclose(ad.jit(ad.vmap(solve))(stack), expected, atol=1e-8)
-    slopes = ad.jit(ad.vmap(ad.jacobian(solve)))(stack)
-    np.testing.assert_allclose(slopes, [ad.jacobian(solve)(a) for a in stack], atol=1e-7)
+    jacobians = ad.jit(ad.vmap(ad.jacobian(solve)))(stack)
+    np.testing.assert_allclose(jacobians, [ad.jacobian(solve)(a) for a in stack], atol=1e-7)
 
 
 def test_trees_closures_and_ranges() -> None:

@@ -194,7 +194,7 @@ def test_bad_input() -> None:
         optimize.qp(np.eye(2), np.zeros((2, 1)))
     with pytest.raises(ad.DtypeError, match="real numbers"):
         optimize.qp(np.eye(2) * 1j, np.zeros(2))
-    with pytest.raises(ad.UnsupportedError, match="jumps from one whole number"):
+    with pytest.raises(ad.UnsupportedError, match="jumps from one integer"):
         ad.grad(lambda h: optimize.milp(-np.ones(2), G=np.ones((1, 2)), h=h, lower=0.0).fun)(np.ones(1))
 
 

@@ -49,8 +49,8 @@ class _Point(NamedTuple):
     gradient: Value
     h: Value
     g: Value
-    h_slope: Value
-    g_slope: Value
+    h_jacobian: Value
+    g_jacobian: Value
 
 
 def run_augmented(problem: Constrained, x: Value, tol: Any, iterations: int) -> Found:
@@ -73,16 +73,16 @@ def run_augmented(problem: Constrained, x: Value, tol: Any, iterations: int) -> 
     def look(x: Value, y: Value, z: Value) -> tuple[Value, Value, Value, Value]:
         value, gradient = value_and_grad(problem.f)(x)
         h, g = problem.constraints(x)
-        slopes = [
+        jacobians = [
             jacobian(lambda v, k=k: problem.constraints(v)[k])(x) if c.shape[0] else np.zeros((0, n), x.dtype)
             for k, c in enumerate((h, g))
         ]
         full = z
         if problem.lower is not None:  # the bounds carry what is left of the gradient
-            rest = gradient + slopes[0].T @ y + slopes[1].T @ z
+            rest = gradient + jacobians[0].T @ y + jacobians[1].T @ z
             full = np.concatenate([z, np.where(x <= lower, np.maximum(rest, 0.0), 0.0),
                                    np.where(x >= upper, np.maximum(-rest, 0.0), 0.0)])  # fmt: skip
-        point = _Point(x, y, full, gradient, h, g, slopes[0], slopes[1])
+        point = _Point(x, y, full, gradient, h, g, jacobians[0], jacobians[1])
         return value, gradient, full, measure_conditions(problem, point)
 
     def step(now: _State) -> _State:

@@ -191,8 +191,8 @@ class ConstrainedEquation:
             prices = primal(x[1])
             if prices.shape[0]:
                 eps = np.finfo(prices.dtype).eps ** 0.5
-                slope = _slacks(residual, theta, x)
-                weak = (np.abs(prices) <= eps * (1.0 + np.max(np.abs(prices)))) & (np.abs(slope) <= eps)
+                slack = _slacks(residual, theta, x)
+                weak = (np.abs(prices) <= eps * (1.0 + np.max(np.abs(prices)))) & (np.abs(slack) <= eps)
                 some = np.any(weak)
                 if isinstance(some, TRACED):
                     call_where(some, self._say, weak)

@@ -75,8 +75,8 @@ class _State(NamedTuple):
     gradient: Value
     h: Value
     g: Value
-    h_slope: Value
-    g_slope: Value
+    h_jacobian: Value
+    g_jacobian: Value
     residual: Value
     code: Value
     count: Value
@@ -98,7 +98,7 @@ def all_inequalities(problem: Constrained, x: Value, g: Value) -> Value:
 def _pull(problem: Constrained, now: Any) -> Value:
     """How constraints and bounds pull at x: Σ y ∇h + Σ z ∇g."""
     n, p = now.x.shape[0], now.g.shape[0]
-    pull = now.h_slope.T @ now.y + now.g_slope.T @ now.z[:p]
+    pull = now.h_jacobian.T @ now.y + now.g_jacobian.T @ now.z[:p]
     return pull if problem.lower is None else pull - now.z[p : p + n] + now.z[p + n :]
 
 
@@ -115,11 +115,11 @@ def _linearize(problem: Constrained, x: Value) -> tuple[Value, ...]:
     value, gradient = value_and_grad(problem.f)(x)
     h, g = problem.constraints(x)
     n = x.shape[0]
-    slopes = [
+    jacobians = [
         jacobian(lambda v, k=k: problem.constraints(v)[k])(x) if c.shape[0] else np.zeros((0, n), x.dtype)
         for k, c in enumerate((h, g))
     ]
-    return value, gradient, h, g, slopes[0], slopes[1]
+    return value, gradient, h, g, jacobians[0], jacobians[1]
 
 
 def _merit(problem: Constrained, x: Value, price: Value) -> Value:
@@ -155,9 +155,9 @@ def _subproblem(
     least, most = (now.x, now.x) if problem.lower is None else (now.x - problem.lower, problem.upper - now.x)
     far = lambda v: np.where(np.isfinite(v), v, 1e6 * (1.0 + np.max(np.abs(now.x))))
     rows = [
-        (now.h_slope, -eye[:m], -h),
-        (-now.h_slope, -eye[:m], h),
-        (now.g_slope, -eye[m:], -g),
+        (now.h_jacobian, -eye[:m], -h),
+        (-now.h_jacobian, -eye[:m], h),
+        (now.g_jacobian, -eye[m:], -g),
         (zero(k, n), -eye, np.zeros(k, dtype)),
         (-box, zero(n, k), far(least)),
         (box, zero(n, k), far(most)),
@@ -185,7 +185,7 @@ def _step(problem: Constrained, now: _State, tol: Any, floor: Value) -> _State:
     full = good(now.x + d, 1.0)
     # the constraints bend away from a full step: aim at where they really are
     h, g = problem.constraints(now.x + d)
-    correction = _subproblem(problem, now, B, h - now.h_slope @ d, g - now.g_slope @ d, 1e-8)[0]
+    correction = _subproblem(problem, now, B, h - now.h_jacobian @ d, g - now.g_jacobian @ d, 1e-8)[0]
     bent = both(np.logical_not(full), good(now.x + correction, 1.0))
     start = either(bent, correction, d)
 
@@ -200,11 +200,11 @@ def _step(problem: Constrained, now: _State, tol: Any, floor: Value) -> _State:
         (np.ones((), now.x.dtype), np.int64(0), np.logical_or(full, bent)),
     )
     x = problem.project(now.x + length * start)
-    value, gradient, h, g, h_slope, g_slope = _linearize(problem, x)
+    value, gradient, h, g, h_jacobian, g_jacobian = _linearize(problem, x)
     y, z = now.y + length * (y - now.y), now.z + length * (z - now.z)
     after = now._replace(
-        x=x, y=y, z=z, price=price, value=value, gradient=gradient, h=h, g=g, h_slope=h_slope, g_slope=g_slope,
-        count=now.count + 1,
+        x=x, y=y, z=z, price=price, value=value, gradient=gradient, h=h, g=g, h_jacobian=h_jacobian,
+        g_jacobian=g_jacobian, count=now.count + 1,
     )  # fmt: skip
     residual = measure_conditions(problem, after)
     moved = np.max(np.abs(x - now.x)) / (1.0 + np.max(np.abs(x)))
@@ -223,12 +223,12 @@ def _step(problem: Constrained, now: _State, tol: Any, floor: Value) -> _State:
 def run_sqp(problem: Constrained, x: Value, tol: Any, iterations: int) -> Found:
     """A local minimum under the constraints, from x."""
     x = problem.project(x)
-    value, gradient, h, g, h_slope, g_slope = _linearize(problem, x)
+    value, gradient, h, g, h_jacobian, g_jacobian = _linearize(problem, x)
     zeros = lambda count: np.zeros(count, x.dtype)
     price = np.maximum(10.0, 2.0 * _worst(gradient))
     bounds = 0 if problem.lower is None else 2 * x.shape[0]
     first = _State(
-        x, zeros(h.shape[0]), zeros(g.shape[0] + bounds), price, value, gradient, h, g, h_slope, g_slope,
+        x, zeros(h.shape[0]), zeros(g.shape[0] + bounds), price, value, gradient, h, g, h_jacobian, g_jacobian,
         np.full((), np.inf, x.dtype) + 0 * value, as_code(RUNNING), np.int64(0), as_code(0),
     )  # fmt: skip
     floor = -1e9 * (1.0 + np.abs(value))  # below it the value is taken to fall without end

@@ -103,9 +103,9 @@ class ProgramEquation:
             right = b.copy()
             right[m + rows[~holds[rows]]] = 0.0  # these keep their multiplier, zero
             t = np.linalg.solve(conditions_matrix(data, holds), right)
-            pressure, room = t[m : m + len(weak)], b[m : m + len(weak)] - data.G @ t[m + len(weak) :]
+            pressure, slack = t[m : m + len(weak)], b[m : m + len(weak)] - data.G @ t[m + len(weak) :]
             size = 1e-12 * (1.0 + np.max(np.abs(t)))
-            wrong = [i for i in rows if (pressure[i] if holds[i] else room[i]) < -size]
+            wrong = [i for i in rows if (pressure[i] if holds[i] else slack[i]) < -size]
             if not wrong:
                 return t
             holds[wrong[0]] = not holds[wrong[0]]

@@ -1,4 +1,4 @@
-"""`milp`: linear programs with whole unknowns, by HiGHS. Their solutions jump, so that they have no derivative."""
+"""`milp`: linear programs with integer unknowns, by HiGHS. Their solutions jump, so that they have no derivative."""
 
 # pyright: basic
 
@@ -25,7 +25,7 @@ def milp(
     c: Any, *, integer: Any = True, A: Any = None, b: Any = None, G: Any = None, h: Any = None, lower: Any = None,
     upper: Any = None, time_limit: float | None = None,
 ) -> Optimum:  # fmt: skip
-    """x that makes cᵀx smallest, where A x = b, G x ≤ h, lower ≤ x ≤ upper, and `integer` unknowns are whole numbers.
+    """x that makes cᵀx smallest, where A x = b, G x ≤ h, lower ≤ x ≤ upper, and `integer` unknowns are integers.
 
     `integer` is True for all, or a truth value for each. The solution jumps where it changes at all, so that it has no
     derivative: with traced data it is refused. Relax it with `lp`, or perturb the costs.
@@ -37,7 +37,7 @@ def milp(
     """
     if any(isinstance(leaf, Tracer) for leaf in tree.leaves((c, A, b, G, h, lower, upper))):
         raise UnsupportedError(
-            "milp: its solution jumps from one whole number to another, so that its derivative is zero or does not "
+            "milp: its solution jumps from one integer to another, so that its derivative is zero or does not "
             "exist. Solve the relaxation with optimize.lp, or call it outside of the transformation."
         )
     from scipy.optimize import Bounds, LinearConstraint
