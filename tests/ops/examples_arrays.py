@@ -10,6 +10,7 @@ from adjoint.ops.arrays.index import Gather, LastWrite, ScatterSet, ScatterSum, 
 from adjoint.ops.arrays.logsumexp import LogSumExp
 from adjoint.ops.arrays.rearrange import Broadcast, Complex, Concatenate, Convert, Imag, Pad, Real, Reshape, Transpose
 from adjoint.ops.arrays.reduce import ArgSort, Extremum, FlatReduction, Product, Sum
+from adjoint.ops.arrays.scatter_add import ScatterAdd
 from adjoint.ops.arrays.search import ArgPartition, SearchSorted
 from adjoint.ops.elementwise.compare import Exponent
 from adjoint.ops.elementwise.pointwise import MaskedProduct
@@ -249,6 +250,16 @@ def _indexing() -> Iterator[Example]:
     yield Example(ScatterSum((5,), COMPLEX, (("gather", 1),)), (normal(6, dtype=COMPLEX), repeated))
     yield Example(ScatterSet(("gather", 1)), (vector, normal(6), repeated))
     yield Example(ScatterSet(("gather", 1)), (vector + 1j, normal(6, dtype=COMPLEX), repeated))
+    yield Example(ScatterAdd((), ("gather", 1)), (vector, normal(6), repeated))
+    yield Example(ScatterAdd((), ("gather", 1)), (vector + 1j, normal(6, dtype=COMPLEX), repeated))
+    yield Example(ScatterAdd((), ("gather", 1)), (vector, np.float64(0.7), np.int64(-2)))
+    yield Example(ScatterAdd((), ("slice", ((3, None, -2),))), (vector, normal(2, seed=4)))
+    columns = (("transpose", (1, 0, 2)),)
+    yield Example(ScatterAdd(columns, ("gather", 1)), (x, normal(3, 2, seed=4), np.int64(3)))
+    inside = (("slice", ((1, None, None), (None, None, 2))), ("transpose", (2, 1, 0)), ("slice", (0,)))
+    yield Example(ScatterAdd(inside, ("gather", 2)), (x, normal(3), np.array([0, 1, -1]), np.array([1, 1, 0])))
+    flat = (("reshape", (24,)), ("reshape", (6, 4)))
+    yield Example(ScatterAdd(flat, ("gather", 1)), (x, normal(2, 4, seed=4), np.array([5, 5])))
     several = (("slice", (0,)), ("gather", 1), ("slice", (ALL, 1)), ("gather", 2))
     yield Example(
         ScatterSum((3, 2), FLOAT, several),

@@ -8,6 +8,7 @@ from adjoint.ops.arrays.cumulative import CumProd, CumSum, LinearRecurrence
 from adjoint.ops.arrays.index import Gather, ScatterSet, ScatterSum, Slice
 from adjoint.ops.arrays.rearrange import Broadcast, Concatenate, Convert, Imag, Pad, Reshape, Transpose
 from adjoint.ops.arrays.reduce import Extremum, Product, Sum
+from adjoint.ops.arrays.scatter_add import ScatterAdd
 from adjoint.ops.elementwise.arithmetic import AbsoluteUfunc, DivideUfunc, PowerUfunc
 from adjoint.ops.elementwise.pointwise import BY_NAME, LinearUfunc, MaskedProduct, Pointwise, Ufunc
 from adjoint.ops.elementwise.select import Select
@@ -73,6 +74,8 @@ RULES = [
     (Slice, "transpose", scaled, "pull"),
     (ScatterSum, "transpose", scaled, "pull"),
     (ScatterSum, "batch", scaled, "batch"),
+    (ScatterAdd, "transpose", scaled, "pull"),
+    (ScatterAdd, "batch", scaled, "batch"),
     (ScatterSet, "transpose", scaled, "pull"),
     (ScatterSet, "batch", scaled, "batch"),
     (Transpose, "transpose", scaled, "pull"),

@@ -12,6 +12,7 @@ from adjoint.ops.arrays.logsumexp import LogSumExp
 from adjoint.ops.arrays.norm import Length
 from adjoint.ops.arrays.rearrange import Broadcast, Complex, Concatenate, Convert, Imag, Pad, Real, Reshape, Transpose
 from adjoint.ops.arrays.reduce import ArgSort, Extremum, FlatReduction, Product, Sum
+from adjoint.ops.arrays.scatter_add import ScatterAdd
 from adjoint.ops.arrays.search import ArgPartition, Nonzero, SearchSorted
 from adjoint.ops.checkpointing.policies import Mark
 from adjoint.ops.elementwise.compare import Exponent
@@ -124,6 +125,9 @@ def rearrangements(draw: Draw) -> Tried:
     yield ScatterSum((3, 4), kind, (("gather", 2),)), [draw(4), rows, columns]
     yield ScatterSum((3, 4), kind, (("gather", 1), ("slice", (0,)))), [draw(4, 4), np.ones(4), rows]
     yield ScatterSet(("gather", 2)), [x, np.arange(4.0), rows, columns]
+    yield ScatterAdd((), ("gather", 2)), [x, draw(4), rows, columns]
+    yield ScatterAdd((("transpose", (1, 0)), ("slice", ((1, None, 1),))), ("gather", 1)), [x, draw(4, 3), rows]
+    yield ScatterAdd((("reshape", (2, 6)),), ("slice", (1, (None, None, 2)))), [x, draw(3)]
 
 
 def products(draw: Draw) -> Tried:

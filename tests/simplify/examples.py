@@ -219,6 +219,16 @@ PLACES: list[Example] = [
     ),
     Example(lambda x: Gather(1)(x, np.array([2, 1, 0])), (V,), "b = slice[(2, None, -1)] a -> b"),
     Example(lambda x: Gather(1)(x, np.int64(-1)), (V,), "b = slice[2] a -> b"),
+    Example(
+        lambda x, i, j: Gather(1)(Gather(1)(x, i), j),
+        (M, np.int64(1), np.array([2, 0])),
+        "d = gather[2] a b c -> d",
+    ),
+    Example(
+        lambda x, i: Gather(1)(np.sin(x) * 2.0, i),
+        (np.arange(8.0), np.int64(3)),
+        "c = gather[1] a b; d = sin c; e = multiply d 2.0 -> e",
+    ),
     Example(lambda x: Concatenate(0)(x[:1], x[1:]), (V,), "-> a"),
     Example(lambda x, y: Concatenate(0)(Concatenate(0)(x, y), x), (V, W), "c = concatenate[0] a b a -> c"),
 ]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +20,7 @@ from adjoint.compile.moves import Moves, Operand
 from adjoint.compile.nest import Nest
 from adjoint.compile.nest_regions import emit_nest
 from adjoint.compile.order import collapse_axes, loop_order, vector_axis, vector_width
+from adjoint.compile.overwriting import lend_memory
 from adjoint.compile.plan import Fused, Plan, Single, View, draw_graph
 from adjoint.compile.regions import BOUNDS, Region
 from adjoint.compile.results import Output, Root, neutral
@@ -103,6 +104,7 @@ class Emitter(Moves):
         shared: Shared,
         program: Program,
         times: float = 1.0,
+        unwritten: Collection[int] = (),
     ) -> None:
         self.shared, self.f, self.program = shared, shared.function, program
         self.times = times  # about how often it runs
@@ -117,7 +119,8 @@ class Emitter(Moves):
         self.begins: dict[Var, int] = {}  # the axis from which on their rows are arrays
         self.given: dict[Var, Any] = {}
         self.extents: dict[Var, tuple[Value, Value]] = {}
-        self.plan = Plan(program, _is_strided)
+        self.lent: set[Var] = set()  # results in the memory of an output that they are overwritten by
+        self.plan = Plan(program, _is_strided, unwritten)
         self.ends: dict[int, list[Var]] = {}  # after which step nothing reads a variable any more
         for var, position in self._last_reads().items():
             self.ends.setdefault(position, []).append(var)
@@ -240,6 +243,7 @@ class Emitter(Moves):
             var = self.plan.aliases.get(k, atom)
             if k in targets and isinstance(var, Var):
                 self.pointers[var] = targets[k]
+                lend_memory(self, var)
         for position, step in enumerate(self.plan.steps):
             if isinstance(step, Fused):
                 self._nest(step)
@@ -247,7 +251,7 @@ class Emitter(Moves):
                 self._single(step)
             for var in self.ends.get(position, ()):
                 pointer = self.pointers.get(var)
-                if pointer is not None:
+                if pointer is not None and var not in self.lent:
                     self.free(pointer)
 
     def free(self, pointer: Value) -> None:

@@ -89,6 +89,7 @@ class LazyRule(NamedTuple):
     node: Callable[[Graph, Equation, Map, Mask], Node]
     is_lazy: Callable[[Equation], bool] = lambda eq: True  # whether it can be
     reads_memory: Callable[[Equation], bool] = lambda eq: False  # whether the first operand must be in memory
+    strided: bool = False  # … at any stride
     elementwise: bool = False  # from the same elements of operands of the same shape
 
 
@@ -116,6 +117,7 @@ class Source(NamedTuple):
 
     definitions: dict[Var, Equation]  # of variables that are expanded where they are read
     memory: set[Var]  # variables that are kept in memory, contiguous
+    view: Callable[[Var], Any]  # a variable as elements in the memory of another
 
 
 class Graph:
@@ -190,20 +192,20 @@ class Graph:
         return known
 
     def gather(self, eq: Equation, index: Map, mask: Mask) -> Node:
-        """x[i₁ … iₙ, …]: the indices are nodes; x is in memory."""
+        """x[i₁ … iₙ, …]: the indices are nodes; x is in memory, at any stride."""
         x, *indices = eq.inputs
         ndim = len(np.broadcast_shapes(*[i.type.shape for i in indices])) if indices else 0
         front = index[:ndim]
         args = tuple(self.node(i, broadcast(front, i.type.shape), mask) for i in indices)
-        strides = strides_of(x.type.shape)
-        rest = linear(index[ndim:], strides[len(indices) :])
+        _, offset, strides, _ = seen = self.source.view(x)  # type: ignore[arg-type]
+        rest = linear(index[ndim:], strides[len(indices) :]).shift(offset)
         axes = axes_of(rest)
         for a in args:
             axes |= a.axes
         for w in mask:
             axes |= axes_of(w.index)
         node = Node("gather", scalar_type(eq.outputs[0].type), axes, args)
-        node.var, node.position, node.mask = x, (strides, rest), mask
+        node.var, node.position, node.mask = seen.base, (strides, rest), mask
         node.number = x.type.shape[: len(indices)]
         node.op = eq
         self.checks.append(node)
@@ -296,7 +298,7 @@ def _merges_axes(eq: Equation) -> bool:
 
 LAZY.update(dict.fromkeys((Slice, Transpose, Broadcast), LazyRule(Graph.view)))
 LAZY.update({Reshape: LazyRule(Graph.view, reads_memory=_merges_axes)})
-LAZY.update({Gather: LazyRule(Graph.gather, reads_memory=lambda eq: True)})
+LAZY.update({Gather: LazyRule(Graph.gather, reads_memory=lambda eq: True, strided=True)})
 
 
 def _assemble_concatenation(graph: Graph, eq: Equation, index: Map, mask: Mask) -> Node:

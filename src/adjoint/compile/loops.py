@@ -6,27 +6,24 @@ when the body reads it only element by element, and changes between two buffers 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from adjoint.compile import vectors
 from adjoint.compile.attention import Watch
 from adjoint.compile.emit import Emitter, Operand, lowers
 from adjoint.compile.histories import Stacks, walk
 from adjoint.compile.ir import Value
+from adjoint.compile.overwriting import takes_over, updates_in_place
 from adjoint.compile.plan import Single
 from adjoint.compile.products import wants_packing
 from adjoint.compile.regions import may_cut, region
 from adjoint.compile.runtime_sizes import open_axes
 from adjoint.compile.symbolic_sizes import expected, is_found_later, plain
-from adjoint.compile.views import identity, linear, strides_of
-from adjoint.ops.arrays.index import ScatterSet
 from adjoint.ops.control.cond import Cond
 from adjoint.ops.control.remat import Checkpoint
 from adjoint.ops.control.scan import Scan
 from adjoint.ops.control.while_loop import While
 from adjoint.program.program import Atom, Equation, Program, Var
-from adjoint.program.rule_table import RuleTable
 
 LEAST = 8  # iterations that threads share; of fewer, each is shared
 UNKNOWN = 1e12  # iterations of a loop whose number is not known
@@ -66,7 +63,7 @@ class Carry:
         self.small = emitter.is_small(nbytes)
         self.unchanged = body.program.outputs[k] is body.program.inputs[position]
         self.whole = self.small and reads_whole(body, position)
-        self.in_place = self.unchanged or (not self.small and updates_in_place(body, position, k))
+        self.in_place = self.unchanged or (not self.small and updates_in_place(body.plan, position, k))
         f = emitter.f
         if self.small or self.in_place:
             self.current = emitter.allocate(nbytes) if self.small else self.result
@@ -128,64 +125,6 @@ def reads_whole(body: Emitter, position: int) -> bool:
     steps = [step for step in body.plan.steps if old in body.plan.reads(step)]
     graphs = [step.graph for step in steps if not isinstance(step, Single) and step.graph is not None]
     return len(graphs) == len(steps) and all(n.axes for g in graphs for n in g.nodes if n.var is old)
-
-
-def takes_over(emitter: Emitter, start: Atom, result: Var) -> bool:
-    """Whether a carry may begin in the memory of its start, because nobody reads that any more; if so, it does."""
-    if not isinstance(start, Var) or result in emitter.pointers or start not in emitter.pointers:
-        return False
-    at = emitter.plan.step_of[result]
-    step = emitter.plan.steps[at]
-    pointer = emitter.pointers[start]
-    if (
-        start.type != result.type
-        or start not in emitter.ends.get(at, ())
-        or not isinstance(step, Single)
-        or step.reads.count(start) != 1
-        or pointer.text not in emitter.shared.offsets
-    ):
-        return False
-    emitter.pointers[result] = emitter.pointers.pop(start)
-    return True
-
-
-def updates_in_place(body: Emitter, position: int, k: int) -> bool:
-    """Whether the body may write output k over input `position`: it reads each element only where it writes it."""
-    plan = body.plan
-    out, old = body.program.outputs[k], body.program.inputs[position]
-    if not isinstance(out, Var) or k in plan.aliases or sum(1 for a in body.program.outputs if a is out) > 1:
-        return False
-    at = plan.step_of.get(out)
-    if at is None or any(old in plan.reads(later) for later in plan.steps[at + 1 :]):
-        return False
-    if any(plan.program.outputs[j] is old for j in plan.aliases):  # it is copied at the end
-        return False
-    step = plan.steps[at]
-    if isinstance(step, Single):  # an assignment into the carry itself, or a loop inside that begins with it
-        start = OVERWRITTEN.get(step.equation.op)
-        return start is not None and start(step.equation, out) is old and step.reads.count(old) == 1
-    if out not in plan.definitions or step.domain != out.type.shape:
-        return False
-    assert step.graph is not None
-    own = linear(identity(out.type.ndim), strides_of(out.type.shape))
-    for node in step.graph.nodes:
-        if node.var is old and (node.kind == "gather" or (node.kind == "load" and node.position != own)):
-            return False
-    return True
-
-
-# The operand in whose memory an operation may write a result; None where it may in none
-OVERWRITTEN: RuleTable[Callable[[Equation, Var], Atom | None]] = RuleTable("updates in place", of="evaluate")
-OVERWRITTEN.update({ScatterSet: lambda eq, out: eq.inputs[0]})
-
-
-@OVERWRITTEN.rule(Scan, While)
-def _start_of(eq: Equation, out: Var) -> Atom | None:
-    """What the carry of a loop begins with."""
-    op: Any = eq.op
-    first = len(eq.inputs) - (len(op.body.inputs) - op.constants)
-    k = eq.outputs.index(out)
-    return eq.inputs[first + k] if k < op.carries else None
 
 
 @lowers(Scan, any_size=True)
@@ -356,14 +295,20 @@ def write_checkpoint(emitter: Emitter, op: Checkpoint, eq: Equation) -> None:
 
 def inline(emitter: Emitter, program: Program, atoms: Sequence[Atom], results: Sequence[Var]) -> None:
     """Write a program inside another, from memory into memory."""
-    inner = Emitter(emitter.shared, program, emitter.times)
     operands = [emitter.view(x).pointer for x in atoms]
+    given = dict(zip(program.inputs, operands, strict=True))
+    there = {  # what it hands on as it is, in the very memory where it is wanted
+        k
+        for k, (a, v) in enumerate(zip(program.outputs, results, strict=True))
+        if isinstance(a, Var) and a in given and v in emitter.pointers and given[a].text == emitter.pointers[v].text
+    }
+    inner = Emitter(emitter.shared, program, emitter.times, there)
     _hand_levels(emitter, inner, program.inputs, atoms)
     found = {k for k, v in enumerate(results) if open_axes(v.type)}  # in memory that the program itself finds
     outputs = [inner.plan.aliases.get(k, a) for k, a in enumerate(program.outputs)]
     inner.given = {outputs[k]: emitter.given[results[k]] for k in found if results[k] in emitter.given}  # type: ignore[misc]
-    targets = {k: emitter.pointer(v) for k, v in enumerate(results) if k not in found}
-    inner.emit(dict(zip(program.inputs, operands, strict=True)), targets)
+    targets = {k: emitter.pointer(v) for k, v in enumerate(results) if k not in found and k not in there}
+    inner.emit(given, targets)
     for k in found:
         out, v = outputs[k], results[k]
         emitter.pointers[v] = inner.pointers[out]  # type: ignore[index]

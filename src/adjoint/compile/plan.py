@@ -8,14 +8,16 @@ as long as none needs another one finished.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from adjoint.compile.graph import Graph, Source, cost_of, is_lazy, lazy_rule
 from adjoint.compile.results import Root
 from adjoint.compile.views import VIEWS, identity, strides_of
+from adjoint.ops.arrays.index import ScatterSet
 from adjoint.ops.arrays.reduce import Extremum, FlatReduction, Product, Sum
+from adjoint.ops.arrays.scatter_add import ScatterAdd
 from adjoint.program.program import Atom, Equation, Literal, Program, Var
 from adjoint.program.rule_table import RuleTable
 
@@ -23,6 +25,7 @@ DEEPEST = 60  # operations expanded into one expression: beyond, the result is k
 WORTH_KEEPING = 10  # additions: computing again what costs more is dearer than memory
 WORTH_SHARING = 6  # additions: what costs more is not computed again for every element it is broadcast to
 LARGEST_NEST = 24  # results of one nest
+READ_EARLY = 4  # times smaller than an array that is written over: what is read from it before
 
 
 class View(NamedTuple):
@@ -91,8 +94,9 @@ def reduction(eq: Equation) -> str | None:
 class Plan:
     """The steps of one program."""
 
-    def __init__(self, program: Program, strided: Callable[[Any], bool]) -> None:
+    def __init__(self, program: Program, strided: Callable[[Any], bool], unwritten: Collection[int] = ()) -> None:
         self.program = program
+        self.unwritten = unwritten  # outputs that stand where they are wanted already
         self.strided = strided  # whether an operation reads its operands at any stride
         self.arguments = {*program.inputs, *program.constants}
         self.definitions: dict[Var, Equation] = {}
@@ -121,6 +125,7 @@ class Plan:
 
     def _keep_what_must_be(self) -> None:
         depth: dict[Var, int] = {}
+        written_over = self._written_over()
         for eq in self.program.equations:
             lazy = eq.outputs and eq.outputs[0] in self.definitions
             if not lazy:
@@ -131,7 +136,11 @@ class Plan:
                         self._keep_operand(a, self.strided(eq.op))
                 continue
             op, out = eq.op, eq.outputs[0]
-            if lazy_rule(op).reads_memory(eq):
+            if written_over and self._is_read_early(eq, written_over):
+                self.kept.add(out)
+            if lazy_rule(op).reads_memory(eq) and lazy_rule(op).strided:
+                self._keep_operand(eq.inputs[0], strided=True)
+            elif lazy_rule(op).reads_memory(eq):
                 self.keep(eq.inputs[0])
             deep = 1 + sum(0 if a in self.kept else depth.get(a, 0) for a in eq.inputs if isinstance(a, Var))
             if deep > DEEPEST and op not in VIEWS:
@@ -140,11 +149,25 @@ class Plan:
             depth[out] = deep
         seen: set[Var] = set()
         for k, atom in enumerate(self.program.outputs):
+            if k in self.unwritten:
+                continue
             if isinstance(atom, Literal) or atom in self.arguments or atom in seen:
                 self.aliases[k] = Var(atom.type)
             else:
                 seen.add(atom)
                 self.keep(atom)
+
+    def _written_over(self) -> set[Atom]:
+        """Arrays that may be written over."""
+        return {eq.inputs[0] for eq in self.program.equations if isinstance(eq.op, ScatterSet | ScatterAdd)}
+
+    def _is_read_early(self, eq: Equation, written_over: set[Atom]) -> bool:
+        """Whether few elements are read from an array that may be written over: they are read before that."""
+        x = eq.inputs[0] if eq.inputs else None
+        view = self.view(x) if isinstance(x, Var) else None
+        if view is None or view.base not in written_over:
+            return False
+        return READ_EARLY * math.prod(eq.outputs[0].type.shape) <= math.prod(view.base.type.shape)
 
     def _keep_operand(self, atom: Atom, strided: bool) -> None:
         if not isinstance(atom, Var) or atom in self.arguments:
@@ -257,7 +280,7 @@ class Plan:
 
     def source(self) -> Source:
         memory = self.arguments | self.kept
-        return Source(self.definitions, memory)
+        return Source(self.definitions, memory, self.view)
 
     def _share(self) -> None:
         """Keep what would be computed several times and costs more than memory; then group again."""

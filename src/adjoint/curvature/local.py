@@ -24,6 +24,7 @@ from adjoint.ops.arrays.contract import Einsum, MatMul
 from adjoint.ops.arrays.cumulative import CumSum
 from adjoint.ops.arrays.index import ScatterSum
 from adjoint.ops.arrays.reduce import Sum
+from adjoint.ops.arrays.scatter_add import ScatterAdd
 from adjoint.ops.calculus import fit, total
 from adjoint.ops.elementwise.pointwise import masked_multiply
 from adjoint.ops.signal.convolution import Convolution
@@ -215,7 +216,7 @@ def pull_squared(node: Node, d: Sequence[Value]) -> list[Value]:
     return SQUARED[node.op](node, d)
 
 
-@SQUARED.rule(Sum, CumSum, ScatterSum)
+@SQUARED.rule(Sum, CumSum, ScatterSum, ScatterAdd)
 def _pull_squared_ones(node: Node, d: Sequence[Value]) -> list[Value]:
     """Every element of the Jacobian is 0 or 1."""
     return pull(node, d)

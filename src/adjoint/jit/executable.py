@@ -15,6 +15,7 @@ from adjoint.jit.run import Run, native_call
 from adjoint.program.evaluate import Evaluator
 from adjoint.program.program import Program
 from adjoint.simplify import simplify
+from adjoint.simplify.loops.sums_in_place import add_in_place
 
 COMPILED = "compiled"
 
@@ -44,7 +45,7 @@ def remember_executable(program: Program, executable: Executable) -> Executable:
 def simplify_or_report(program: Program) -> tuple[Program, str]:
     """The simplified program, and how it runs; the program itself if simplification fails."""
     try:
-        return simplify(program), COMPILED
+        return add_in_place(simplify(program)), COMPILED
     except Exception as problem:
         how = f"{COMPILED}, not simplified: simplification failed with {_describe(problem)}"
         _report_fault(how, program)

@@ -16,6 +16,7 @@ from adjoint.ops.arrays.contract import Einsum, MatMul
 from adjoint.ops.arrays.index import ScatterSet, ScatterSum
 from adjoint.ops.arrays.rearrange import Concatenate, Convert, Pad
 from adjoint.ops.arrays.reduce import Reduction
+from adjoint.ops.arrays.scatter_add import ScatterAdd
 from adjoint.ops.control.cond import Cond
 from adjoint.ops.control.scan import Scan
 from adjoint.ops.elementwise.pointwise import Pointwise
@@ -56,7 +57,7 @@ def pointwise_cost(op: Pointwise, eq: Equation) -> float:
     return (4.0 if kind.dtype.kind == "c" else 1.0) * elements(kind) * op.work.price
 
 
-@COSTS.rule(Concatenate, Pad, ScatterSum, ScatterSet, Convert, Select)
+@COSTS.rule(Concatenate, Pad, ScatterSum, ScatterSet, ScatterAdd, Convert, Select)
 def copy_cost(op: Op, eq: Equation) -> float:
     return float(elements(eq.outputs[0].type))
 

@@ -6,13 +6,14 @@ from adjoint.program.program import Program
 from adjoint.simplify.dead_code import SETTLED
 from adjoint.simplify.loops import short_loops
 from adjoint.simplify.rewriter import Rewriter
-from adjoint.simplify.rules import algebra, contractions, indexing, reductions, shapes
+from adjoint.simplify.rules import algebra, contractions, gathers, indexing, reductions, shapes
 from adjoint.simplify.rules.rule import RuleBook
 
 BOOK = RuleBook(
     [
         *shapes.RULES,
         *indexing.RULES,
+        *gathers.RULES,
         *reductions.RULES,
         *contractions.RULES,
         *algebra.RULES,

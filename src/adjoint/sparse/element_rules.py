@@ -25,6 +25,7 @@ from adjoint.ops.arrays.rearrange import (
     Reshape,
     Transpose,
 )
+from adjoint.ops.arrays.scatter_add import ScatterAdd, view_of
 from adjoint.ops.elementwise.arithmetic import sign
 from adjoint.ops.elementwise.pointwise import MaskedProduct, Pointwise, ProductUfunc, Ufunc
 from adjoint.ops.elementwise.select import Select
@@ -179,6 +180,26 @@ def _into_first(v: Fact, count: int, shape: Any) -> Reach:
     spread = np.broadcast_shapes(own, (*(1,) * max(0, len(own) - len(tail)), *tail))
     out_of = from_pairs(np.broadcast_to(hubs, spread), np.broadcast_to(numbered(own), spread), (n, v.size or 0))
     return v.reach.through(from_map(np.broadcast_to(hubs, shape), n), out_of)
+
+
+@RULES.rule(ScatterAdd)
+def added(walk: Walk, op: ScatterAdd, facts: Sequence[Fact], results: Sequence[Fact]) -> list[Reach]:
+    """x[view][key] += part."""
+    x, part, *indices = facts
+    shape, size = results[0].shape or (), results[0].size or 0
+    if part.reach is None:
+        return [x.reach]
+    rows = numbered(shape)
+    for view in map(view_of, op.views):
+        rows = view.evaluate(rows)
+    if all(i.value is not None for i in indices):
+        rows = rows[subscript(op.index, [i.value for i in indices])]
+        spread = np.broadcast_shapes(np.shape(rows), part.shape or ())
+        pairs = np.broadcast_to(rows, spread), np.broadcast_to(numbered(part.shape or ()), spread)
+    else:  # anywhere in what is seen
+        pairs = tuple(np.meshgrid(np.ravel(rows), np.arange(part.size or 0), indexing="ij"))
+    reach = part.reach.through(from_pairs(pairs[0], pairs[1], (size, part.size or 0)))
+    return [union([r for r in (x.reach, reach) if r is not None], size)]
 
 
 @RULES.rule(ScatterSum)

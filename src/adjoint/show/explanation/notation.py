@@ -13,6 +13,7 @@ import numpy as np
 from adjoint.ops.arrays.contract import Einsum
 from adjoint.ops.arrays.index import Gather, ScatterSet, ScatterSum, Slice
 from adjoint.ops.arrays.rearrange import Broadcast, Transpose
+from adjoint.ops.arrays.scatter_add import ScatterAdd
 from adjoint.ops.elementwise.arithmetic import PowerUfunc
 from adjoint.program.op import Op
 from adjoint.program.rule_table import RuleTable
@@ -164,6 +165,13 @@ def _scatter_sum(notation: Notation, op: ScatterSum, formula: Apply) -> tuple[st
     pairs = zip(formula.parts, op.keys, strict=False)
     terms = [f"{notation.write(part)} {notation.goes_to} {notation.index(key, indices)}" for part, key in pairs]
     return notation.call("scatter", formula.parts, terms)
+
+
+@WRITTEN.rule(ScatterAdd)
+def _scatter_add(notation: Notation, op: ScatterAdd, formula: Apply) -> tuple[str, int]:
+    x, part, *indices = formula.parts
+    target = notation.write(x) + notation.index(op.index, indices)
+    return notation.call("add", formula.parts, [target, notation.write(part)])
 
 
 @WRITTEN.rule(ScatterSet)

@@ -138,6 +138,19 @@ const primitives = (() => {
     return out;
   }
 
+  function scatterAdd({ views, index }, [x, v, ...indices]) {
+    const out = make(x.shape, x.dtype, Float64Array.from(x.data));
+    let seen = make(x.shape, "float64", Float64Array.from(x.data, (_, at) => at));
+    for (const [kind, parameter] of views) {
+      const names = { slice: ["Slice", "items"], reshape: ["Reshape", "shape"], transpose: ["Transpose", "axes"] }[kind];
+      seen = table[names[0]]({ [names[1]]: parameter }, [seen]);
+    }
+    const found = locate(seen.shape, index, indices);
+    const part = broadcast(v, found.shape).data;
+    found.places.forEach((at, i) => (out.data[seen.data[at]] += part[i]));
+    return out;
+  }
+
   function lastWrite({ shape }, xs) {
     const found = locate(shape, ["gather", xs.length], xs);
     const owner = new Map();
@@ -238,6 +251,7 @@ const primitives = (() => {
     },
     ScatterSum: scatterSum,
     ScatterSet: scatterSet,
+    ScatterAdd: scatterAdd,
     LastWrite: lastWrite,
     MatMul: (_, [a, b]) => matmul(a, b),
     Einsum: ({ spec }, xs) => einsum(spec, xs),
@@ -248,7 +262,7 @@ const primitives = (() => {
   const LINEAR = {
     Sum: first, CumSum: first, Reshape: first, Transpose: first, Broadcast: first, Pad: first, Slice: first,
     Gather: first, StopGradient: first, Mark: first, Weaken: first, Undifferentiable: first,
-    Concatenate: () => Infinity, ScatterSet: () => 2,
+    Concatenate: () => Infinity, ScatterSet: () => 2, ScatterAdd: () => 2,
     ScatterSum: ({ keys }) => keys.length, Select: () => 2,
   };
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
+from adjoint.ops.arrays.rearrange import Broadcast
 from adjoint.ops.control.base import rearranged
 from adjoint.ops.control.cond import Cond
 from adjoint.program.program import Atom, Equation, Literal, Program, Var
@@ -32,7 +33,7 @@ def simplify_branches(program: Program) -> Program:
                 renaming.update(zip(new.outputs, outputs, strict=True))
                 changed = True
                 continue
-            new = _share_results(new, cond, renaming)
+            new = _share_results(new, cond, renaming, equations)
         changed |= new is not eq
         equations.append(new)
     if not changed:
@@ -99,7 +100,7 @@ def _share_operands(eq: Equation, cond: Cond) -> tuple[Equation, Cond]:
     return dataclasses.replace(eq, op=cond, inputs=(eq.inputs[0], *[eq.inputs[1 + i] for i in kept])), cond
 
 
-def _share_results(eq: Equation, cond: Cond, renaming: Renaming) -> Equation:
+def _share_results(eq: Equation, cond: Cond, renaming: Renaming, before: list[Equation]) -> Equation:
     """Results that every branch gives twice, or that are the same operand or number in every branch, are known."""
     branches = cond.branches
     positions = [{v: i for i, v in enumerate(p.inputs)} for p in branches]
@@ -114,6 +115,9 @@ def _share_results(eq: Equation, cond: Cond, renaming: Renaming) -> Equation:
             renaming[result] = eq.inputs[1 + number]
         elif isinstance(atoms[0], Literal) and len(set(key)) == 1:
             renaming[result] = atoms[0]
+        elif (spread := _same_spread(branches, atoms)) is not None:
+            renaming[result] = same = Var(result.type)
+            before.append(dataclasses.replace(spread, outputs=(same,)))
         elif key in seen:
             renaming[result] = seen[key]
         else:
@@ -123,3 +127,15 @@ def _share_results(eq: Equation, cond: Cond, renaming: Renaming) -> Equation:
         return eq
     shorter = Cond(tuple(rearranged(p, range(len(p.inputs)), kept) for p in branches))
     return dataclasses.replace(eq, op=shorter, outputs=tuple(eq.outputs[j] for j in kept))
+
+
+def _same_spread(branches: Sequence[Program], atoms: Sequence[Atom]) -> Equation | None:
+    """The equation of a result that is an array of one number, the same in every branch."""
+    found: list[Equation] = []
+    for p, a in zip(branches, atoms, strict=True):
+        made = next((eq for eq in p.equations if a in eq.outputs), None) if isinstance(a, Var) else None
+        if made is None or not isinstance(made.op, Broadcast) or not isinstance(made.inputs[0], Literal):
+            return None
+        found.append(made)
+    numbers = {eq.inputs[0].key() for eq in found if isinstance(eq.inputs[0], Literal)}
+    return found[0] if len(numbers) == 1 and len({eq.op for eq in found}) == 1 else None

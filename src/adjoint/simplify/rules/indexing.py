@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from adjoint.ops.arrays.index import Gather, ScatterSet, ScatterSum, Slice
+from adjoint.ops.arrays.index import ScatterSet, ScatterSum, Slice
 from adjoint.ops.arrays.rearrange import Broadcast, Concatenate, Convert, Pad
 from adjoint.ops.elementwise.arithmetic import add
 from adjoint.ops.elementwise.select import Select
@@ -261,40 +260,6 @@ def _concatenate(r: Any, live: list[tuple[Any, Atom]], kind: ArrayType) -> Atom 
     return r.apply(Concatenate(axis), tuple([part for _, _, part in pieces]), kind)
 
 
-@rule("a gather at known positions in equal steps is a slice", Gather)
-def gather_in_steps(r: Any, op: Gather, inputs: tuple[Atom, ...], kind: ArrayType) -> Atom | None:
-    x, *indices = inputs
-    if isinstance(x, Literal) or any(isinstance(i, Var) and i not in r.constants for i in indices):
-        return None
-    items: list[Any] = []
-    for axis, index in enumerate(indices):
-        value: Any = index.value if isinstance(index, Literal) else r.constants[index]
-        item = _in_steps(value, x.type.shape[axis])
-        if item is None:
-            return None
-        items.append(item)
-    if len(items) > 1 and not all(isinstance(item, int) for item in items):
-        return None
-    normal_items = normal(tuple(items), x.type.shape)
-    return None if normal_items is None else slice_items(r, x, normal_items)
-
-
-def _in_steps(value: Any, n: Any) -> Any:
-    """The item of a static index for positions that are known: a number, or equal steps; None for others."""
-    if not isinstance(n, int) or np.ndim(value) > 1 or np.size(value) > 4096:
-        return None
-    positions = [int(i) + n if i < 0 else int(i) for i in np.atleast_1d(value).tolist()]
-    if not positions or not all(0 <= i < n for i in positions):
-        return None
-    if np.ndim(value) == 0:
-        return positions[0]
-    step = positions[1] - positions[0] if len(positions) > 1 else 1
-    if step == 0 or any(b - a != step for a, b in itertools.pairwise(positions)):
-        return None
-    stop = positions[-1] + (1 if step > 0 else -1)
-    return (positions[0], stop if stop >= 0 else None, step)
-
-
 @rule("a concatenation of one part, of neighboring slices of one array, or with empty parts", Concatenate)
 def shorter_concatenation(r: Any, op: Concatenate, inputs: tuple[Atom, ...], kind: ArrayType) -> Atom | None:
     axis = op.axis
@@ -367,6 +332,5 @@ RULES: list[Rule] = [
     normal_slice,
     set_all,
     plain_scatter,
-    gather_in_steps,
     shorter_concatenation,
 ]
