@@ -42,7 +42,7 @@ def kept(f: Any, *xs: Any) -> tuple[Program, Program]:
     """(the program, simplified), after it was written down."""
     program = traced(f, *xs)
     known = ProgramCache(program)
-    assert known.simple is None
+    assert known.finished is None
     simple = simplify(program)
     known.write(simple, compile_program(simple).notes["name"])
     return program, simple
@@ -52,10 +52,10 @@ def test_found_again() -> None:
     _, simple = kept(slope, X)
     program = traced(slope, X)
     known = ProgramCache(program)
-    assert known.simple is not None
-    assert known.simple == simple
-    assert known.simple is not simple
-    kernel = compile_program(known.simple, known.code)
+    assert known.finished is not None
+    assert known.finished == simple
+    assert known.finished is not simple
+    kernel = compile_program(known.finished, known.code)
     np.testing.assert_allclose(kernel.run([X])[0], slope(X), rtol=1e-12)
 
 
@@ -67,7 +67,7 @@ def test_lines_are_those_of_this_program() -> None:
         return np.exp(x) * 2
 
     kept(here, X)
-    found = ProgramCache(traced(elsewhere, X)).simple
+    found = ProgramCache(traced(elsewhere, X)).finished
     assert found is not None
     lines = {describe(eq.location) for eq in all_equations(found)}
     assert lines == {describe(eq.location) for eq in all_equations(traced(elsewhere, X))}
@@ -86,7 +86,7 @@ def test_lines_are_those_of_this_program() -> None:
 )
 def test_other_programs_are_others(other: Any) -> None:
     kept(lambda x: np.exp(x) * 2 + np.array([1.0, 2.0, 3.0]), X)
-    assert ProgramCache(traced(other, X)).simple is None
+    assert ProgramCache(traced(other, X)).finished is None
 
 
 def test_scopes_are_kept_apart() -> None:
@@ -98,15 +98,15 @@ def test_scopes_are_kept_apart() -> None:
         return f
 
     kept(scoped("encoder"), X)
-    assert ProgramCache(traced(scoped("encoder"), X)).simple is not None
-    assert ProgramCache(traced(scoped("decoder"), X)).simple is None
+    assert ProgramCache(traced(scoped("encoder"), X)).finished is not None
+    assert ProgramCache(traced(scoped("decoder"), X)).finished is None
 
 
 def test_what_cannot_be_kept() -> None:
     large = np.arange(LARGEST // 8 + 1.0)
     program = traced(lambda x: x + large, large)
     ProgramCache(program).write(simplify(program), None)
-    assert ProgramCache(program).simple is None
+    assert ProgramCache(program).finished is None
 
     @ad.custom_rule(vjp=lambda x: (x, lambda ct: (ct,)))
     def mine(x: Any) -> Any:
@@ -114,7 +114,7 @@ def test_what_cannot_be_kept() -> None:
 
     program = traced(lambda x: mine(x), X)
     ProgramCache(program).write(simplify(program), None)
-    found = ProgramCache(program).simple
+    found = ProgramCache(program).finished
     assert found is None or np.array_equal(interpret(found, [X])[0], 2 * X)
 
 
@@ -125,7 +125,7 @@ def test_damaged_files_are_not_there(folder: Path) -> None:
             content = bytearray(path.read_bytes())
             content[len(content) // 2] ^= 255
             path.write_bytes(content)
-    assert ProgramCache(traced(slope, X)).simple is None
+    assert ProgramCache(traced(slope, X)).finished is None
 
 
 def test_nothing_is_kept_when_the_cache_is_off(folder: Path) -> None:

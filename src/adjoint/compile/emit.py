@@ -21,11 +21,11 @@ from adjoint.compile.nest import Nest
 from adjoint.compile.nest_regions import emit_nest
 from adjoint.compile.order import collapse_axes, loop_order, vector_axis, vector_width
 from adjoint.compile.overwriting import lend_memory
-from adjoint.compile.plan import Fused, Plan, Single, View, draw_graph
+from adjoint.compile.plan import Fused, Plan, Single, draw_graph
 from adjoint.compile.regions import BOUNDS, Region
 from adjoint.compile.results import Output, Root, neutral
 from adjoint.compile.symbolic_sizes import SizeError, Sym, Unsupported, expected, is_found_later, plain
-from adjoint.compile.views import Index, identity, linear, strides_of
+from adjoint.compile.views import Index, View, identity, linear, strides_of
 from adjoint.program.op import Op
 from adjoint.program.program import Atom, Equation, Literal, Program, Var
 from adjoint.program.rule_table import RuleTable

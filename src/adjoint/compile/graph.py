@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from adjoint.compile.elements import is_native
-from adjoint.compile.views import Index, Map, broadcast, identity, linear, strides_of, through, walks
+from adjoint.compile.views import Index, Map, View, broadcast, identity, linear, strides_of, through, walks, whole
 from adjoint.ops.arrays.index import Gather, ScatterSum, Slice
 from adjoint.ops.arrays.rearrange import Broadcast, Concatenate, Convert, Pad, Reshape, Transpose
 from adjoint.ops.elementwise.arithmetic import add
@@ -117,7 +117,7 @@ class Source(NamedTuple):
 
     definitions: dict[Var, Equation]  # of variables that are expanded where they are read
     memory: set[Var]  # variables that are kept in memory, contiguous
-    view: Callable[[Var], Any]  # a variable as elements in the memory of another
+    view: Callable[[Var], View | None] = whole  # a variable as elements in the memory of another
 
 
 class Graph:
@@ -197,8 +197,11 @@ class Graph:
         ndim = len(np.broadcast_shapes(*[i.type.shape for i in indices])) if indices else 0
         front = index[:ndim]
         args = tuple(self.node(i, broadcast(front, i.type.shape), mask) for i in indices)
-        _, offset, strides, _ = seen = self.source.view(x)  # type: ignore[arg-type]
-        rest = linear(index[ndim:], strides[len(indices) :]).shift(offset)
+        assert isinstance(x, Var)
+        seen = self.source.view(x)
+        assert seen is not None  # the plan keeps what is none
+        strides = seen.strides
+        rest = linear(index[ndim:], strides[len(indices) :]).shift(seen.offset)
         axes = axes_of(rest)
         for a in args:
             axes |= a.axes

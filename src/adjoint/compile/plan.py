@@ -10,11 +10,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from adjoint.compile.graph import Graph, Source, cost_of, is_lazy, lazy_rule
 from adjoint.compile.results import Root
-from adjoint.compile.views import VIEWS, identity, strides_of
+from adjoint.compile.views import VIEWS, View, identity, strides_of
 from adjoint.ops.arrays.index import ScatterSet
 from adjoint.ops.arrays.reduce import Extremum, FlatReduction, Product, Sum
 from adjoint.ops.arrays.scatter_add import ScatterAdd
@@ -26,19 +26,6 @@ WORTH_KEEPING = 10  # additions: computing again what costs more is dearer than 
 WORTH_SHARING = 6  # additions: what costs more is not computed again for every element it is broadcast to
 LARGEST_NEST = 24  # results of one nest
 READ_EARLY = 4  # times smaller than an array that is written over: what is read from it before
-
-
-class View(NamedTuple):
-    """Elements in the memory of a variable."""
-
-    base: Var
-    offset: Any
-    strides: tuple[Any, ...]
-    shape: tuple[Any, ...]
-
-    @property
-    def contiguous(self) -> bool:
-        return all(s == t or n == 1 for s, t, n in zip(self.strides, strides_of(self.shape), self.shape, strict=True))
 
 
 @dataclass

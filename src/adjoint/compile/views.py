@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from adjoint.ops.arrays.index import Slice
 from adjoint.ops.arrays.rearrange import Broadcast, Reshape, Transpose
+from adjoint.program.program import Var
 from adjoint.program.rule_table import RuleTable
 
 
@@ -62,6 +63,24 @@ def linear(index: Map, strides: Sequence[Any]) -> Index:
     for i, stride in zip(index, strides, strict=True):
         total = total.plus(i.scale(stride))
     return total
+
+
+class View(NamedTuple):
+    """Elements in the memory of a variable."""
+
+    base: Var
+    offset: Any
+    strides: tuple[Any, ...]
+    shape: tuple[Any, ...]
+
+    @property
+    def contiguous(self) -> bool:
+        return all(s == t or n == 1 for s, t, n in zip(self.strides, strides_of(self.shape), self.shape, strict=True))
+
+
+def whole(var: Var) -> View:
+    """A variable in its own memory."""
+    return View(var, 0, strides_of(var.type.shape), var.type.shape)
 
 
 class Walk(NamedTuple):

@@ -15,7 +15,7 @@ from adjoint.jit.run import Run, native_call
 from adjoint.program.evaluate import Evaluator
 from adjoint.program.program import Program
 from adjoint.simplify import simplify
-from adjoint.simplify.loops.sums_in_place import add_in_place
+from adjoint.simplify.finish import finish
 
 COMPILED = "compiled"
 
@@ -24,7 +24,7 @@ COMPILED = "compiled"
 class Executable:
     """A program that runs on plain values, and how it came to be."""
 
-    program: Program  # after simplification
+    program: Program  # after simplification; the finished one, if there is machine code
     run: Run
     how: str  # "compiled", or why it is read by NumPy
     kernel: Kernel | None
@@ -45,28 +45,31 @@ def remember_executable(program: Program, executable: Executable) -> Executable:
 def simplify_or_report(program: Program) -> tuple[Program, str]:
     """The simplified program, and how it runs; the program itself if simplification fails."""
     try:
-        return add_in_place(simplify(program)), COMPILED
+        return simplify(program), COMPILED
     except Exception as problem:
         how = f"{COMPILED}, not simplified: simplification failed with {_describe(problem)}"
         _report_fault(how, program)
         return program, how
 
 
-def compile_or_report(simple: Program, traced: Program, how: str, code: str | None) -> Executable:
-    """Machine code of a simplified program, which may be known by the name `code`.
+def compile_or_report(
+    simple: Program, traced: Program, how: str, finished: Program | None, code: str | None
+) -> Executable:
+    """Machine code of a simplified program; an earlier process may have finished it, and know its code by a name.
 
     NumPy reads it if it needs what is not compiled. If the compiler fails, simplification may be at fault: NumPy reads
     the program as it was `traced`.
     """
     try:
-        kernel = compile_program(simple, code)
+        finished = finish(simple) if finished is None else finished
+        kernel = compile_program(finished, code)
     except (Unsupported, ImportError) as problem:
         return Executable(simple, with_lines_of_users(Evaluator(simple)), f"read by NumPy: {problem}", None, {})
     except Exception as problem:
         how = f"read by NumPy: the compiler failed with {_describe(problem)}"
         _report_fault(how, simple)
         return Executable(traced, with_lines_of_users(Evaluator(traced)), how, None, {})
-    return Executable(simple, native_call(kernel), how, kernel, {})
+    return Executable(finished, native_call(kernel), how, kernel, {})
 
 
 def _describe(problem: Exception) -> str:

@@ -61,9 +61,9 @@ def build_executable(program: Program) -> Executable:
         if (known := known_executable(program)) is not None:  # another thread was first
             return known
         begin, cache = time.perf_counter(), ProgramCache(program)
-        simple, how = (cache.simple, COMPILED) if cache.simple is not None else simplify_or_report(program)
+        simple, how = (program, COMPILED) if cache.finished is not None else simplify_or_report(program)
         simplified = time.perf_counter()
-        executable = compile_or_report(simple, program, how, cache.code)
+        executable = compile_or_report(simple, program, how, cache.finished, cache.code)
         cache.keep(executable)
         executable.seconds.update({"simplify": simplified - begin, "compile": time.perf_counter() - simplified})
         return remember_executable(program, executable)

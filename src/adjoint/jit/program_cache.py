@@ -1,4 +1,4 @@
-"""What an earlier process compiled of the same program: its simplified form, and the name of its machine code.
+"""What an earlier process compiled of the same program: its finished form, and the name of its machine code.
 
 The first call of a function in a new process traces it. All that follows is a function of the program alone, and is
 kept on disk under the program's own text. Lines of user code are not: they are those of this process.
@@ -25,10 +25,10 @@ LARGEST = 1 << 20  # bytes of constants: larger ones take longer to read than to
 
 
 class ProgramCache:
-    """What is known on disk of a program before it is simplified: `simple` and `code`, or None."""
+    """What is known on disk of a program before it is simplified: `finished` and `code`, or None."""
 
     def __init__(self, program: Program) -> None:
-        self.simple: Program | None = None
+        self.finished: Program | None = None
         self.code: str | None = None  # the name of the machine code in the cache
         self._key = _key(program) if config.cache else None
         if self._key is None:
@@ -38,10 +38,10 @@ class ProgramCache:
         if stored is None:
             return
         try:
-            self.simple = _Reader(stored[0], list(self._locations)).load()
+            self.finished = _Reader(stored[0], list(self._locations)).load()
             self.code = stored[1]["code"]
         except Exception:  # a file that is damaged in a way that its checksum does not show is not there
-            self.simple = self.code = None
+            self.finished = self.code = None
 
     def keep(self, executable: Executable) -> None:
         """Write down what was compiled of the program, unless something failed on the way."""
@@ -50,7 +50,7 @@ class ProgramCache:
 
     def write(self, simple: Program, code: str | None) -> None:
         """Write down the simplified program, and the name of its machine code."""
-        if self._key is None or self.simple is not None or _size(simple) > LARGEST:
+        if self._key is None or self.finished is not None or _size(simple) > LARGEST:
             return
         content = io.BytesIO()
         try:

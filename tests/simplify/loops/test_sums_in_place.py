@@ -18,6 +18,7 @@ from adjoint.program.check import check
 from adjoint.program.program import Atom, Program
 from adjoint.program.subprograms import all_programs
 from adjoint.simplify import simplify
+from adjoint.simplify.finish import finish
 from adjoint.simplify.loops.sums_in_place import add_in_place
 from tests.simplify.loops.indexing_loops import BATCH, LOOPS, element, nested, scan
 from tests.simplify.programs import program_of, same_results
@@ -38,12 +39,13 @@ MODES = {"gradient": ad.grad, "tangent": tangent, "tangent of gradient": lambda 
 MODES["gradient of gradient"] = pulled_twice
 
 
-def final(f: Callable[..., Any], *args: Any) -> tuple[Program, Program, list[Any]]:
-    """(the program before sums are in place, the one that is compiled, arguments)."""
+def final(f: Callable[..., Any], *args: Any) -> tuple[Program, Program]:
+    """The program before sums are in place, and the one that is compiled."""
     with loops_over_elements():  # as where programs are compiled
         program, arguments = program_of(f, *args)
     before = simplify(program)
-    return before, check(add_in_place(before)), arguments
+    same_results(before, check(add_in_place(before)), arguments)
+    return before, check(finish(before))
 
 
 def loops_inside(program: Program) -> Iterator[Any]:
@@ -80,8 +82,7 @@ def _elements(atom: Atom) -> int:
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("f", LOOPS, ids=lambda f: f.__name__)
 def test_no_iteration_touches_a_whole_array(f: Any, mode: str) -> None:
-    before, after, arguments = final(MODES[mode](f), X)
-    same_results(before, after, arguments)
+    _, after = final(MODES[mode](f), X)
     assert copies(after, 81) == []
     eager = MODES[mode](f)(X)
     np.testing.assert_allclose(ad.jit(MODES[mode](f))(X), eager, rtol=1e-9, atol=1e-9 * np.max(np.abs(eager)))
@@ -89,9 +90,9 @@ def test_no_iteration_touches_a_whole_array(f: Any, mode: str) -> None:
 
 def test_the_check_finds_whole_arrays() -> None:
     """The gradient as it is recorded adds arrays of zeros; an array that changes as a whole is found as well."""
-    before, _, _ = final(ad.grad(element), X)
+    before, _ = final(ad.grad(element), X)
     assert copies(before, 81)
-    _, after, _ = final(ad.grad(lambda x: np.sum(scan(lambda c, i: np.sin(c[::-1]) * x[i], x, x.size))), X)
+    _, after = final(ad.grad(lambda x: np.sum(scan(lambda c, i: np.sin(c[::-1]) * x[i], x, x.size))), X)
     assert copies(after, 81)
 
 
@@ -161,7 +162,7 @@ def test_results_of_one_branch_are_added_at_once() -> None:
 
         return scan(body, 1.0, x.size)
 
-    _, after, _ = final(ad.grad(f), X)
+    _, after = final(ad.grad(f), X)
     assert all(sum(eq.op.title == "cond" for eq in loop.body.equations) <= 1 for loop in loops_inside(after))
 
 

@@ -20,12 +20,10 @@ from adjoint.simplify.loops.liveness import prune_dead_parts
 from adjoint.simplify.loops.parts import inside_first
 from adjoint.simplify.loops.rematerialize import choose_residuals
 from adjoint.simplify.loops.row_views import move_row_views
-from adjoint.simplify.loops.uniform_stacks import know_uniform_stacks
 
 TIDYING: tuple[Callable[[Program], Program], ...] = (
     simplify_branches,
     simplify_interfaces,
-    know_uniform_stacks,
     move_row_views,
     hoist_invariants,
     prune_dead_parts,

@@ -1,7 +1,8 @@
 """Stacks of one number: the loops that walk along them, at any depth, know it.
 
 A while loop notes for each iteration that it was taken. Where the loop stands alone these are stacks of True, in a loop
-around it stacks of stacks of True, and what the backward pass makes of them, where(True, x, 0), is x.
+around it stacks of stacks of True, and what the backward pass makes of them, where(True, x, 0), is x. So it is in
+machine code, where each row of a stack of stacks has its own length; NumPy fills rows up with zeros, to the longest.
 """
 
 from __future__ import annotations

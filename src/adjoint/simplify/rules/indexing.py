@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.ops.arrays.index import ScatterSet, ScatterSum, Slice
+from adjoint.ops.arrays.index import Gather, ScatterSet, ScatterSum, Slice
 from adjoint.ops.arrays.rearrange import Broadcast, Concatenate, Convert, Pad
 from adjoint.ops.elementwise.arithmetic import add
 from adjoint.ops.elementwise.select import Select
