@@ -15,13 +15,14 @@ import threading
 from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from inspect import CO_OPTIMIZED
 from types import CellType, CodeType, FunctionType
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 from adjoint.base.forking import free_in_child
 from adjoint.conversion.blocks import FunctionRewriter
-from adjoint.conversion.source import Found, compile_node, find, find_converted
+from adjoint.conversion.source import FACTORY, LOCALS, Found, compile_node, find, find_converted
 
 # What rewritten code calls, by name: filled by `adjoint.conversion.runtime`.
 HELPERS: dict[str, CellType] = {}
@@ -146,14 +147,18 @@ def _compile(code: CodeType, found: Found, form: int) -> CodeType:
 
 def _renamed(code: CodeType, name: str, qualname: str) -> CodeType:
     """The code with the names that tracebacks show: blocks are parts of the function they stand in."""
-    constants = tuple(
-        _renamed(
-            c, *((name, qualname) if c.co_name.startswith("ad·") else (c.co_name, f"{qualname}.<locals>.{c.co_name}"))
-        )
-        if isinstance(c, CodeType)
-        else c
-        for c in code.co_consts
-    )
+
+    def inner(constant: Any) -> Any:
+        if isinstance(constant, CodeType):
+            is_block = constant.co_name.startswith("ad·")
+            between = LOCALS if code.co_flags & CO_OPTIMIZED else "."  # else it is the body of a class
+            inside = (constant.co_name, f"{qualname}{between}{constant.co_name}")
+            return _renamed(constant, *((name, qualname) if is_block else inside))
+        if isinstance(constant, str) and constant.startswith(FACTORY):  # the qualified name of a class
+            return f"{qualname.removesuffix(f'{LOCALS}{name}')}{LOCALS}{constant.rpartition(LOCALS)[2]}"
+        return constant
+
+    constants = tuple([inner(c) for c in code.co_consts])
     return code.replace(co_name=name, co_qualname=qualname, co_consts=constants)
 
 

@@ -124,9 +124,15 @@ def _same(a: CodeType, b: CodeType) -> bool:
         if isinstance(x, CodeType) and isinstance(y, CodeType):
             if not _same(x, y):
                 return False
-        elif type(x) is not type(y) or (x != y and x == x):
+        elif type(x) is not type(y) or (x != y and x == x and not _is_same_class(x, y)):
             return False
     return True
+
+
+def _is_same_class(a: Any, b: Any) -> bool:
+    """Whether two constants are the qualified name of one class, which stands inside a function."""
+    inside = isinstance(a, str) and isinstance(b, str) and LOCALS in a and LOCALS in b
+    return inside and a.rpartition(LOCALS)[2] == b.rpartition(LOCALS)[2]
 
 
 def _positions(code: CodeType) -> set[Any]:
@@ -134,6 +140,7 @@ def _positions(code: CodeType) -> set[Any]:
     return {position for position in code.co_positions() if position[3]}
 
 
+LOCALS = ".<locals>."
 FACTORY, FUNCTION = "ad·factory", "ad·function"
 
 
