@@ -288,8 +288,9 @@ run:
   br i1 %s.bad, label %leave, label %s.ask
 s.ask:
   %k.next = add i64 %k, 1
-  %s.last = icmp sge i64 %k.next, %chunks
-  br i1 %s.last, label %end, label %s.look
+  %k.low = and i64 %k.next, 3  ; a look at the clock after every fourth is soon enough
+  %s.skip = icmp ne i64 %k.low, 0
+  br i1 %s.skip, label %go.on, label %s.look
 s.look:
   %s.signal = call i64 @look(ptr %looked, ptr %poll, ptr %python)
   %s.raised = icmp ne i64 %s.signal, 0

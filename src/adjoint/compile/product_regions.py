@@ -22,7 +22,8 @@ from adjoint.program.types import ArrayType
 SMALL = 30_000  # products: below, a call of BLAS costs more than it saves
 NEAR = 3 * 2**14  # bytes that stay close to the processor
 MULTIPLY, READ = 0.03, 0.5  # nanoseconds: a product of two numbers, and a number read from memory
-FEWEST = 64  # rows or columns of a part: fewer are packed by BLAS more often than they are used
+FEWEST = 64  # rows or columns of a part
+PACKED = 128, 256  # the same for BLAS, which packs one factor for each part: of two parts, and of more
 DEEP = 8  # a sum that is so many times longer than the result is wide is cut itself
 
 
@@ -69,10 +70,13 @@ def write_in_parts(emitter: Emitter, dtype: np.dtype[Any], a: Matrix, b: Matrix,
         axis, size = ("k", k) if deep else ("m", m)
     elif k >= DEEP * max(m, n) and not (m >= DEEP * FEWEST or n >= DEEP * FEWEST):
         axis, size = "k", k
-    elif m >= n or _is_ours(m, k, n, dtype.itemsize):
+    elif m >= min(n, 2 * PACKED[0]) or _is_ours(m, k, n, dtype.itemsize):  # rows are cheaper to cut
         axis, size = "m", m
     else:
         axis, size = "n", n
+    if axis != "k" and n > 1 and not _is_ours(m, k, n, dtype.itemsize):
+        few, many = PACKED
+        most = min(most, size // many) if size >= 4 * many else 2 if size >= 2 * few else 1
     part = _part(size, most)
     if part >= size:
         product(emitter, dtype, a, b, c)
