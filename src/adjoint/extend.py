@@ -24,6 +24,8 @@ from adjoint.ops.elementwise.pointwise import UFUNCS, Pointwise, Ufunc
 from adjoint.ops.elementwise.smooth import Elementwise
 from adjoint.ops.elementwise.work import Work
 from adjoint.ops.kinks import NonSmooth
+from adjoint.program.circuits import Circuit
+from adjoint.program.dag import Dag
 from adjoint.program.expansion import expansion
 from adjoint.program.op import PRIMITIVES, EffectKind, Op, primitive
 from adjoint.program.program import Equation, Program, interpret
@@ -34,8 +36,10 @@ from adjoint.program.types import type_of
 
 __all__ = [
     "PRIMITIVES",
+    "Circuit",
     "Composite",
     "Control",
+    "Dag",
     "Differential",
     "EffectKind",
     "Elementwise",

@@ -13,6 +13,8 @@ import numpy as np
 from adjoint.base.numpy_warnings import with_lines_of_users
 from adjoint.base.origins import Origin, pin, unpin
 from adjoint.base.source import Location, equation_lines
+from adjoint.program.circuits import Circuit, circuit_of
+from adjoint.program.dag import Bipartite, Dag, bipartite_of, dag_of
 from adjoint.program.op import Op
 from adjoint.program.trace import Tracer
 from adjoint.program.types import ArrayType, Value, type_of
@@ -136,6 +138,18 @@ class Program:
     @with_lines_of_users
     def __call__(self, *args: Value) -> tuple[Value, ...]:
         return tuple(interpret(self, args))
+
+    def dag(self) -> Dag:
+        """The graph of what needs what: inputs and constants, then equations, by number."""
+        return dag_of(self)
+
+    def bipartite(self) -> Bipartite:
+        """The graph of variables and functions."""
+        return bipartite_of(self)
+
+    def circuit(self) -> Circuit:
+        """The polynomial that it computes, by sums and products alone."""
+        return circuit_of(self)
 
 
 def _digest(value: Value) -> Any:
