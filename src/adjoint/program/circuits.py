@@ -42,7 +42,7 @@ class Circuit:
         """The longest way from an input to an output, in edges."""
         depths: list[int] = []
         for kind, *operands in self.nodes:
-            before = [depths[i] + 1 for i in operands] if kind in ("add", "multiply") else [0]
+            before: list[int] = [depths[i] + 1 for i in operands] if kind in ("add", "multiply") else [0]
             depths.append(max(before))
         return max((depths[i] for i in self.outputs), default=0)
 
@@ -51,7 +51,7 @@ class Circuit:
         """The degree that the polynomial has at most."""
         degrees: list[int] = []
         for kind, *operands in self.nodes:
-            own = [degrees[i] for i in operands] if kind in ("add", "multiply") else [int(kind == "input")]
+            own: list[int] = [degrees[i] for i in operands] if kind in ("add", "multiply") else [int(kind == "input")]
             degrees.append(sum(own) if kind == "multiply" else max(own))
         return max((degrees[i] for i in self.outputs), default=0)
 
