@@ -56,8 +56,15 @@ if TYPE_CHECKING:
     from adjoint.nn.sequence.transformer import Decoder, Encoder, FeedForward, TransformerLayer
     from adjoint.nn.stacking import Stack
     from adjoint.nn.statistics import RunningStatistics, trainable
+    from adjoint.nn.storage.trees import load, notes, save
     from adjoint.nn.summarizing import Summary, summary
     from adjoint.nn.tapping import taps
+    from adjoint.nn.training import metrics
+    from adjoint.nn.training.evaluating import evaluate
+    from adjoint.nn.training.fitting import fit
+    from adjoint.nn.training.history import History
+    from adjoint.nn.training.metrics import accuracy
+    from adjoint.nn.training.running import Run, Step, steps
 
 __all__ = [  # noqa: RUF022  (by subject)
     # activations
@@ -149,6 +156,19 @@ __all__ = [  # noqa: RUF022  (by subject)
     "SentencePairs",
     "masked_tokens",
     "next_sentence",
+    # training
+    "fit",
+    "steps",
+    "Step",
+    "Run",
+    "History",
+    "evaluate",
+    "metrics",
+    "accuracy",
+    # files
+    "save",
+    "load",
+    "notes",
     # models as trees
     "RunningStatistics",
     "trainable",
@@ -187,6 +207,12 @@ _HOMES = {
     "statistics": "RunningStatistics trainable",
     "summarizing": "Summary summary",
     "tapping": "taps",
+    "training.fitting": "fit",
+    "training.running": "Run Step steps",
+    "training.history": "History",
+    "training.evaluating": "evaluate",
+    "training.metrics": "accuracy metrics",
+    "storage.trees": "load notes save",
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 
@@ -194,8 +220,8 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split
 def __getattr__(name: str) -> Any:
     if name not in _HOME_OF:
         raise AttributeError(f"module 'adjoint.nn' has no attribute {name!r}", name=name, obj=sys.modules[__name__])
-    home, whole = import_module(f"adjoint.nn.{_HOME_OF[name]}"), f"adjoint.nn.{name}"
-    value = home if home.__name__ == whole else getattr(home, name)
+    home = import_module(f"adjoint.nn.{_HOME_OF[name]}")
+    value = home if _HOME_OF[name].split(".")[-1] == name else getattr(home, name)
     globals()[name] = value  # from now on it is found without this function
     return value
 

@@ -1,0 +1,1 @@
+"""Networks as estimators of scikit-learn."""

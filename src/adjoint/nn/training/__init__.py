@@ -1,0 +1,1 @@
+"""Training: one compiled step, epochs, checkpoints, evaluation."""

@@ -1,0 +1,185 @@
+"""The engine of a run: where it reads batches, its compiled step, and the loss of other data.
+
+One program takes the numbers of the examples and gives the next state: gathering, the loss, its gradient, clipping, the
+update and averages are in it. Sources that are not in memory are read batch by batch, outside of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from operator import index as operator_index
+from typing import Any
+
+import numpy as np
+
+from adjoint import tree
+from adjoint.base.errors import ShapeError
+from adjoint.data import Arrays, as_source, epoch_order, pad_batches
+from adjoint.data.arrays import gather
+from adjoint.data.order import check_size, count_batches
+from adjoint.jit import jit
+from adjoint.optimize.stochastic.objectives import Call, read_loss, sum_losses
+from adjoint.optimize.stochastic.stepping import Report, TrainingState, TrainingStep, training_step
+from adjoint.optimize.stochastic.training import EAGER
+from adjoint.optimize.updates import Rule, average, averaged
+from adjoint.optimize.updates.rule import is_parameter
+from adjoint.tree.state import states
+
+__all__ = ["Engine", "convert_batch", "model_dtype"]
+
+LEAST = 256  # examples at a time where nothing is trained
+
+
+def model_dtype(model: Any) -> Any:
+    """The precision of a model: that of its floating leaves."""
+    leaves = [leaf for leaf in tree.leaves(model) if is_parameter(leaf) and hasattr(leaf, "dtype")]
+    kinds = {np.dtype(leaf.dtype) for leaf in leaves if leaf.dtype.kind == "f"}
+    return max(kinds, key=lambda kind: kind.itemsize) if kinds else np.dtype(np.float64)
+
+
+def convert_batch(batch: Any, dtype: Any) -> Any:
+    """Floating arrays in the precision of the model; all others as they are."""
+
+    def convert(leaf: Any) -> Any:
+        array = leaf if hasattr(leaf, "dtype") else np.asarray(leaf)
+        return array.astype(dtype) if array.dtype.kind == "f" and array.dtype != dtype else array
+
+    return tree.map(convert, batch)
+
+
+def _gathered(step: TrainingStep, state: Any, columns: Any, indices: Any, weight: Any, rng: Any) -> Any:
+    return step(state, gather(columns, indices), weight, rng)
+
+
+def _given(step: TrainingStep, state: Any, batch: Any, weight: Any, rng: Any) -> Any:
+    return step(state, batch, weight, rng)
+
+
+@lru_cache(maxsize=32)
+def compiled_steps(call: Call) -> tuple[Any, Any]:
+    """The programs of a loss: they are shared by runs, whose rules and models are arguments."""
+    return (jit(lambda step, state, columns, indices, weight, rng: _gathered(step, state, columns, indices, weight, rng)),
+            jit(lambda step, state, batch, weight, rng: _given(step, state, batch, weight, rng)))  # fmt: skip
+
+
+@lru_cache(maxsize=32)
+def compiled_totals(call: Any, plain: bool = False) -> Any:
+    """The program that adds up a loss, or metrics, of a batch."""
+    return jit(lambda model, batch, weight: call(model, batch, weight))
+
+
+class Engine:
+    """A run on a source: order, batches, steps."""
+
+    def __init__(
+        self, title: str, model: Any, loss: Callable[..., Any], data: Any, rule: Rule, *, batch: int, epochs: int, rng: Any,
+        accumulate: int = 1, weight: Any = None, trainable: Any = None, decay: Any = None, compiled: bool | str = "auto",
+        shuffle: bool = True,
+    ) -> None:  # fmt: skip
+        self.title, self.rng, self.epochs, self.decay, self.shuffle = title, rng, operator_index(epochs), decay, shuffle
+        self.source = as_source(data)
+        self.size = min(operator_index(batch), len(self.source)) if batch == -1 else operator_index(batch)
+        check_size(self.size, len(self.source))
+        if rng is None:
+            raise TypeError(
+                f"{title}: give rng=ad.random.default_rng(0): order and randomness of the run depend on it."
+            )
+        if self.epochs < 0:
+            raise ValueError(f"{title}: epochs={epochs}; it cannot be negative.")
+        self.dtype = model_dtype(model)
+        first = self.source[np.arange(1)]
+        self.call = read_loss(title, loss, first)
+        self.weight = self._weights(weight)
+        if decay is not None:
+            rule = averaged(rule, decay)
+        self.step = training_step(self.call, rule, accumulate=accumulate, trainable=trainable)
+        self.in_memory = isinstance(self.source, Arrays)
+        self.columns = convert_batch(self.source.columns, self.dtype) if self.in_memory else None
+        total = self.epochs * self.batches
+        self.compiled = total > EAGER if compiled == "auto" else bool(compiled)
+        steps = compiled_steps(self.call) if self.compiled else (_gathered, _given)
+        self.advance_gathered, self.advance_given = steps
+        self.planned: tuple[int, Any, Any] | None = None
+
+    @property
+    def batches(self) -> int:
+        """Steps in an epoch."""
+        return count_batches(len(self.source), self.size)
+
+    def _weights(self, weight: Any) -> Any:
+        if weight is None:
+            return None
+        found = self.source.column(weight) if isinstance(weight, str) else np.asarray(weight)
+        if found.shape != (len(self.source),):
+            raise ShapeError(
+                f"{self.title}: weight has shape {found.shape}, and there are {len(self.source)} examples."
+            )
+        if not np.all(found >= 0) or not np.any(found > 0):
+            raise ValueError(f"{self.title}: weights are not negative, and not all of them zero.")
+        return found.astype(np.float64)
+
+    def start(self, model: Any) -> TrainingState:
+        """The state before the first step, with arrays of its own."""
+        copies = tree.map(lambda leaf: np.array(leaf)[()] if np.ndim(leaf) == 0 else np.array(leaf), model)
+        return self.step.init(copies)
+
+    def plan(self, epoch: int) -> tuple[Any, Any]:
+        """Numbers and weights of the batches of an epoch."""
+        if self.planned is None or self.planned[0] != epoch:
+            order = epoch_order(self.rng if self.shuffle else None, np.int64(epoch), len(self.source))
+            indices, filled = pad_batches(order, self.size)
+            if self.weight is not None:
+                filled = filled * self.weight[indices]
+            self.planned = (epoch, indices, filled)
+        return self.planned[1], self.planned[2]
+
+    def advance(self, state: TrainingState, epoch: int, number: int) -> tuple[TrainingState, Report]:
+        """The state after batch `number` of an epoch, and the loss."""
+        indices, filled = self.plan(epoch)
+        chosen, weight = indices[number], filled[number]
+        if self.in_memory:
+            return self.advance_gathered(self.step, state, self.columns, chosen, weight, self.rng)
+        batch = convert_batch(self.source[chosen], self.dtype)
+        return self.advance_given(self.step, state, batch, weight, self.rng)
+
+    def model(self, state: TrainingState) -> Any:
+        """The model of a state: its average, where one is kept."""
+        if self.decay is None:
+            return state.params
+        return self.step.merge(average(state.rule), state.params)
+
+    def total(self, model: Any, data: Any) -> tuple[float, float]:
+        """Total and weight of the loss of other data, without a generator."""
+        source = as_source(data)
+        found = compiled_totals(_LossTotals(self.call)) if self.compiled else _LossTotals(self.call)
+        total, weight = 0.0, 0.0
+        for batch in source.batches(min(max(self.size, LEAST), len(source))):
+            part = found(model, convert_batch(batch.data, self.dtype), batch.weight)
+            total, weight = total + float(part[0]), weight + float(part[1])
+        return total, weight
+
+
+class _LossTotals:
+    """Total and weight of a loss, equal to another one of the same loss."""
+
+    def __init__(self, call: Call) -> None:
+        self.call = call
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _LossTotals) and self.call == other.call
+
+    def __hash__(self) -> int:
+        return hash(("totals", self.call))
+
+    def __call__(self, model: Any, batch: Any, weight: Any) -> Any:
+        size = np.shape(tree.leaves(batch)[0])[0]
+        found = sum_losses("validation", self.call(model, batch, None), weight, size)
+        if found.weight is None:
+            raise ShapeError("validation: the loss gives one number for a batch; return one for each example.")
+        return found.total, found.weight
+
+
+def has_state(model: Any) -> bool:
+    """Whether a model holds containers that change when they are used."""
+    return bool(states("model", model))
