@@ -2,8 +2,8 @@
 
     8 bytes: length n, little-endian    n bytes: {name: {dtype, shape, data_offsets}, "__metadata__": {…}}    numbers
 
-Written to a temporary file, flushed to the disk and renamed, so that a file is there as a whole or not at all. Arrays are
-written in C order whatever their strides are; complex numbers as pairs of real ones along a last axis.
+Written to a temporary file, flushed to the disk and renamed, so that a file is there as a whole or not at all. Arrays
+are written in C order whatever their strides are; complex numbers as pairs of real ones along a last axis.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def write_file(path: str | os.PathLike[str], arrays: Mapping[str, Any], notes: M
         array = np.asarray(value)
         if array.dtype.kind == "c":
             paired.append(name)
-            array = np.stack([array.real, array.imag], axis=-1)
+            array = np.stack([np.real(array), np.imag(array)], axis=-1)
         native = array.dtype.newbyteorder("<")
         if array.dtype.newbyteorder("=") not in NAMES:
             raise FileError(f"save: {name} is of type {array.dtype}, which a safetensors file cannot hold.")

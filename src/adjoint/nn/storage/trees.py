@@ -35,7 +35,7 @@ def save(path: str | os.PathLike[str], whole: Any, **texts: Any) -> None:
 
     ```python
     ad.nn.save("model.safetensors", {"w": np.ones((2, 3)).T, "b": 0.5}, epoch=3)
-    ad.nn.load("model.safetensors")["w"].shape, ad.nn.notes("model.safetensors")["epoch"]  # → ((3, 2), 3)
+    ad.nn.load("model.safetensors")["['w']"].shape, ad.nn.notes("model.safetensors")["epoch"]  # → ((3, 2), 3)
     ```
     """
     named = name_leaves(whole)
@@ -83,8 +83,8 @@ def put_back(title: str, arrays: dict[str, Any], like: Any) -> Any:
     missing = [name for name in names if name not in arrays]
     if missing:
         near = did_you_mean(missing[0], list(arrays))
-        raise TreeError(f"{title} is of another structure: there is no {missing[0]} ({len(missing)} of {len(names)} leaves "
-                        f"are missing; the file has {_some(list(arrays))}). {near}".rstrip())  # fmt: skip
+        raise TreeError(f"{title} is of another structure: there is no {missing[0]} ({len(missing)} of {len(names)} "
+                        f"leaves are missing; the file has {_some(list(arrays))}). {near}".rstrip())  # fmt: skip
     extra = [name for name in arrays if name not in set(names)]
     if extra:
         raise TreeError(

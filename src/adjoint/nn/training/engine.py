@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 from operator import index as operator_index
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,10 +20,11 @@ from adjoint.data.arrays import gather
 from adjoint.data.order import check_size, count_batches
 from adjoint.jit import jit
 from adjoint.optimize.stochastic.objectives import Call, read_loss, sum_losses
-from adjoint.optimize.stochastic.stepping import Report, TrainingState, TrainingStep, training_step
+from adjoint.optimize.stochastic.stepping import Report, TrainingState, training_step
 from adjoint.optimize.stochastic.training import EAGER
 from adjoint.optimize.updates import Rule, average, averaged
 from adjoint.optimize.updates.rule import is_parameter
+from adjoint.random.generator import Generator
 from adjoint.tree.state import states
 
 __all__ = ["Engine", "convert_batch", "model_dtype"]
@@ -48,19 +49,34 @@ def convert_batch(batch: Any, dtype: Any) -> Any:
     return tree.map(convert, batch)
 
 
-def _gathered(step: TrainingStep, state: Any, columns: Any, indices: Any, weight: Any, rng: Any) -> Any:
-    return step(state, gather(columns, indices), weight, rng)
+class Programs(NamedTuple):
+    """A step on leaves alone, so that no container that changes passes the border of a program, which would be slow."""
+
+    gathered: Callable[..., Any]  # of rows of columns
+    given: Callable[..., Any]  # of a batch
 
 
-def _given(step: TrainingStep, state: Any, batch: Any, weight: Any, rng: Any) -> Any:
-    return step(state, batch, weight, rng)
+def write_programs(structure: Any) -> Programs:
+    """The step as functions of the numbers of the rule, the leaves of the state, examples, weights and a key.
+
+    The structure is that of (step, state).
+    """
+
+    def given(numbers: Any, leaves: Any, batch: Any, weight: Any, key: Any) -> Any:
+        step, state = structure.unflatten([*numbers, *leaves])
+        state, report = step(state, batch, weight, Generator(key, np.uint64(0)))
+        return tuple(tree.leaves(state)), report
+
+    def gathered(numbers: Any, leaves: Any, columns: Any, indices: Any, weight: Any, key: Any) -> Any:
+        return given(numbers, leaves, gather(columns, indices), weight, key)
+
+    return Programs(gathered, given)
 
 
 @lru_cache(maxsize=32)
-def compiled_steps(call: Call) -> tuple[Any, Any]:
-    """The programs of a loss: they are shared by runs, whose rules and models are arguments."""
-    return (jit(lambda step, state, columns, indices, weight, rng: _gathered(step, state, columns, indices, weight, rng)),
-            jit(lambda step, state, batch, weight, rng: _given(step, state, batch, weight, rng)))  # fmt: skip
+def compile_programs(structure: Any) -> Programs:
+    """The programs of a structure (loss, rule and model), shared by runs: their numbers are arguments."""
+    return Programs(*[jit(function) for function in write_programs(structure)])
 
 
 @lru_cache(maxsize=32)
@@ -73,9 +89,9 @@ class Engine:
     """A run on a source: order, batches, steps."""
 
     def __init__(
-        self, title: str, model: Any, loss: Callable[..., Any], data: Any, rule: Rule, *, batch: int, epochs: int, rng: Any,
-        accumulate: int = 1, weight: Any = None, trainable: Any = None, decay: Any = None, compiled: bool | str = "auto",
-        shuffle: bool = True,
+        self, title: str, model: Any, loss: Callable[..., Any], data: Any, rule: Rule, *, batch: int, epochs: int,
+        rng: Any, accumulate: int = 1, weight: Any = None, trainable: Any = None, decay: Any = None,
+        compiled: bool | str = "auto", shuffle: bool = True,
     ) -> None:  # fmt: skip
         self.title, self.rng, self.epochs, self.decay, self.shuffle = title, rng, operator_index(epochs), decay, shuffle
         self.source = as_source(data)
@@ -95,12 +111,13 @@ class Engine:
             rule = averaged(rule, decay)
         self.step = training_step(self.call, rule, accumulate=accumulate, trainable=trainable)
         self.in_memory = isinstance(self.source, Arrays)
-        self.columns = convert_batch(self.source.columns, self.dtype) if self.in_memory else None
+        self.columns = convert_batch(self.source.columns, self.dtype) if isinstance(self.source, Arrays) else None
         total = self.epochs * self.batches
         self.compiled = total > EAGER if compiled == "auto" else bool(compiled)
-        steps = compiled_steps(self.call) if self.compiled else (_gathered, _given)
-        self.advance_gathered, self.advance_given = steps
         self.planned: tuple[int, Any, Any] | None = None
+        self.programs: Any = None
+        self.structure: Any = None
+        self.numbers: tuple[Any, ...] = ()
 
     @property
     def batches(self) -> int:
@@ -122,7 +139,20 @@ class Engine:
     def start(self, model: Any) -> TrainingState:
         """The state before the first step, with arrays of its own."""
         copies = tree.map(lambda leaf: np.array(leaf)[()] if np.ndim(leaf) == 0 else np.array(leaf), model)
-        return self.step.init(copies)
+        state = self.step.init(copies)
+        self.structure = tree.structure(state)
+        whole = tree.structure((self.step, state))
+        self.programs = (compile_programs if self.compiled else write_programs)(whole)
+        self.numbers = tuple(tree.leaves(self.step))
+        return state
+
+    def pack(self, state: TrainingState) -> tuple[Any, ...]:
+        """The leaves of a state, which go from step to step."""
+        return tuple(tree.leaves_like("state", self.structure, state))
+
+    def unpack(self, leaves: tuple[Any, ...]) -> TrainingState:
+        """The state of these leaves."""
+        return self.structure.unflatten(list(leaves))
 
     def plan(self, epoch: int) -> tuple[Any, Any]:
         """Numbers and weights of the batches of an epoch."""
@@ -134,14 +164,14 @@ class Engine:
             self.planned = (epoch, indices, filled)
         return self.planned[1], self.planned[2]
 
-    def advance(self, state: TrainingState, epoch: int, number: int) -> tuple[TrainingState, Report]:
-        """The state after batch `number` of an epoch, and the loss."""
+    def advance(self, leaves: tuple[Any, ...], epoch: int, number: int) -> tuple[tuple[Any, ...], Report]:
+        """The leaves of the state after batch `number` of an epoch, and the loss."""
         indices, filled = self.plan(epoch)
         chosen, weight = indices[number], filled[number]
         if self.in_memory:
-            return self.advance_gathered(self.step, state, self.columns, chosen, weight, self.rng)
+            return self.programs.gathered(self.numbers, leaves, self.columns, chosen, weight, self.rng.key)
         batch = convert_batch(self.source[chosen], self.dtype)
-        return self.advance_given(self.step, state, batch, weight, self.rng)
+        return self.programs.given(self.numbers, leaves, batch, weight, self.rng.key)
 
     def model(self, state: TrainingState) -> Any:
         """The model of a state: its average, where one is kept."""

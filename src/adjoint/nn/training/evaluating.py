@@ -25,8 +25,8 @@ def predict_batch(model: Any, batch: Any) -> tuple[Value, Value]:
     if isinstance(batch, tuple | list) and len(batch) == 2:
         return model(batch[0]), batch[1]
     have = f"columns {', '.join(map(str, batch))}" if isinstance(batch, Mapping) else type(batch).__name__
-    raise TypeError(f"evaluate: predictions are model(x), compared with y; the data have {have}. Give predict=, a function "
-                    "of (model, batch) that returns predictions and targets.")  # fmt: skip
+    raise TypeError(f"evaluate: predictions are model(x), compared with y; the data have {have}. Give predict=, a "
+                    "function of (model, batch) that returns predictions and targets.")  # fmt: skip
 
 
 @user_facing
@@ -36,8 +36,8 @@ def evaluate(
 ) -> dict[str, Any]:  # fmt: skip
     """Metrics of a model on data: {name: number}.
 
-    A metric of `nn.metrics` is added up over batches; any other function, as those of sklearn.metrics, is called once with
-    all targets and predictions (classes, where the model gives scores of classes).
+    A metric of `nn.metrics` is added up over batches; any other function, as those of sklearn.metrics, is called once
+    with all targets and predictions (classes, where the model gives scores of classes).
 
     ```python
     model = lambda x: x

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -50,15 +51,15 @@ def fit(
     compile: bool | str = "auto",  # noqa: A002
     progress: bool = False,
 ) -> Run:
-    """Train a model: any tree whose floating leaves are parameters, with `loss(model, batch)` or `loss(model, batch, rng)`.
+    """Train a model: any tree whose floating leaves are parameters, by a loss of (model, batch) or (model, batch, rng).
 
     The loss gives one number for each example, never a mean; `weight` is a column or an array that weighs them. With
     `validation` data their loss and the `metrics` of `predict(model, batch)` are computed after each epoch, without a
-    generator, and the best model is kept; after `patience` epochs without a better one it ends. `average` is the decay of
-    an average of the parameters, which then is what is validated and returned.
+    generator, and the best model is kept; after `patience` epochs without a better one it ends. `average` is the
+    decay of an average of the parameters, which then is what is validated and returned.
 
-    With a `folder` a checkpoint is written after each epoch, or after `every` steps; `resume=True` goes on from the last
-    one, to the bit. Ctrl-C and SIGTERM finish the step, save, and return with status "interrupted".
+    With a `folder` a checkpoint is written after each epoch, or after `every` steps; `resume=True` goes on from the
+    last one, to the bit. Ctrl-C and SIGTERM finish the step, save, and return with status "interrupted".
 
     ```python
     from adjoint import nn
@@ -89,8 +90,8 @@ def fit(
         if resume:
             run.resume(checkpoints)
         elif checkpoints.files():
-            raise FileExistsError(f"fit: {folder} has checkpoints of an earlier run. Go on with it by resume=True, or take "
-                                  "another folder.")  # fmt: skip
+            raise FileExistsError(f"fit: {folder} has checkpoints of an earlier run. Go on with it by resume=True, or "
+                                  "take another folder.")  # fmt: skip
     with Interruption() as interruption:
         status = run.go(interruption, checkpoints, every, patience, stop, callback, progress)
     return run.result(status)
@@ -101,12 +102,18 @@ class _Fitting:
 
     def __init__(self, engine: Engine, model: Any, validation: Any, metrics: Mapping[str, Any], predict: Any) -> None:
         self.engine, self.validation, self.metrics, self.predict = engine, validation, metrics, predict
-        self.state: TrainingState = engine.start(model)
+        self.leaves = engine.pack(engine.start(model))
+        self.step = 0
         self.best_model: Any = engine.model(self.state) if validation is not None else ()
         self.patience, self.history = Patience.start(), History()
         self.epoch, self.batch = 0, 0
         self.total, self.weight = np.float64(0.0), np.float64(0.0)
         self.status = ""
+
+    @property
+    def state(self) -> TrainingState:
+        """Parameters, and the memory of the rule."""
+        return self.engine.unpack(self.leaves)
 
     def content(self) -> dict[str, Any]:
         """The arrays of a checkpoint."""
@@ -123,7 +130,7 @@ class _Fitting:
         """Write a checkpoint."""
         notes = {"rows": self.history.rows, "steps": self.history.steps, "status": self.status,
                  "examples": len(self.engine.source), "size": self.engine.size}  # fmt: skip
-        checkpoints.save(int(self.state.step), self.content(), notes)
+        checkpoints.save(self.step, self.content(), notes)
 
     def resume(self, checkpoints: Checkpoints) -> None:
         """Go on where the last checkpoint was written; from the start where there is none."""
@@ -133,13 +140,14 @@ class _Fitting:
         tree, notes = found
         rng = self.engine.rng
         if not np.array_equal(tree["rng"]["key"], rng.key):
-            raise TreeError("fit: the checkpoint is of a run with another generator, so that the order of the examples would "
-                            "not go on. Give the seed of that run.")  # fmt: skip
+            raise TreeError("fit: the checkpoint is of a run with another generator, so that the order of the "
+                            "examples would not go on. Give the seed of that run.")  # fmt: skip
         here = {"examples": len(self.engine.source), "size": self.engine.size}
         for name, number in here.items():
             if notes[name] != number:
                 raise TreeError(f"fit: the checkpoint is of a run with {name} {notes[name]}; now it is {number}.")
-        self.state, self.best_model = tree["state"], tree["best"]["model"]
+        self.leaves, self.best_model = self.engine.pack(tree["state"]), tree["best"]["model"]
+        self.step = int(tree["state"].step)
         self.patience = tree["best"]["patience"]
         self.epoch, self.batch = int(tree["position"]["epoch"]), int(tree["position"]["batch"])
         self.total, self.weight = tree["sums"]["total"], tree["sums"]["weight"]
@@ -159,18 +167,19 @@ class _Fitting:
         saved = -1
         for epoch in bar:
             while self.batch < engine.batches:
-                before = self.state
-                self.state, report = engine.advance(self.state, epoch, self.batch)
-                if not np.isfinite(report.total):
-                    raise explain_loss(engine, before, epoch, self.batch, report.value)
+                before = self.leaves
+                self.leaves, report = engine.advance(self.leaves, epoch, self.batch)
+                if not isfinite(report.total):
+                    raise explain_loss(engine, engine.unpack(before), epoch, self.batch, report.value)
                 self.total, self.weight = self.total + report.total, self.weight + report.weight
                 self.history.steps.append(float(report.value))
                 self.batch += 1
-                if interruption.asked or (checkpoints and every and int(self.state.step) % every == 0):
+                self.step += 1
+                if interruption.asked or (checkpoints and every and self.step % every == 0):
                     done = self.batch == engine.batches
                     if checkpoints and not (done and not interruption.asked):
                         self.save(checkpoints)
-                        saved = int(self.state.step)
+                        saved = self.step
                     if interruption.asked:
                         return "interrupted"
             now = self.close_epoch(epoch)
@@ -182,8 +191,8 @@ class _Fitting:
                 self.status = "stopped early"
             elif stop is not None and stop(now):
                 self.status = "stopped"
-            due = every is None or int(self.state.step) % every == 0
-            if checkpoints and (due or self.status or self.epoch == engine.epochs) and saved != int(self.state.step):
+            due = every is None or self.step % every == 0
+            if checkpoints and (due or self.status or self.epoch == engine.epochs) and saved != self.step:
                 self.save(checkpoints)
             if self.status:
                 return self.status
@@ -192,7 +201,7 @@ class _Fitting:
     def close_epoch(self, epoch: int) -> Epoch:
         """Its row in the history, validation, and the position of the next one."""
         mean = float(self.total / self.weight)
-        row: dict[str, Any] = {"epoch": epoch + 1, "step": int(self.state.step), "loss": mean}
+        row: dict[str, Any] = {"epoch": epoch + 1, "step": self.step, "loss": mean}
         checked = None
         model = self.engine.model(self.state)
         if self.validation is not None:
@@ -202,13 +211,13 @@ class _Fitting:
             if self.metrics:
                 found = evaluate(model, self.validation, self.metrics, predict=self.predict)
                 row |= {name: value for name, value in found.items() if np.ndim(value) == 0}
-            self.patience, better = self.patience.see(checked, int(self.state.step))
+            self.patience, better = self.patience.see(checked, self.step)
             if better:
                 self.best_model = model
         self.history.add(**row)
         self.epoch, self.batch = epoch + 1, 0
         self.total, self.weight = np.float64(0.0), np.float64(0.0)
-        return Epoch(epoch + 1, int(self.state.step), model, mean, checked)
+        return Epoch(epoch + 1, self.step, model, mean, checked)
 
     def result(self, status: str) -> Run:
         """What `fit` answers."""

@@ -17,7 +17,8 @@ from adjoint.nn.activations import log_softargmax
 from adjoint.program.types import Value
 
 __all__ = [
-    "Metric", "absolute_error", "accuracy", "brier", "confusion", "log_loss", "perplexity", "r2", "squared_error", "top_k",
+    "Metric", "absolute_error", "accuracy", "brier", "confusion", "log_loss", "perplexity", "r2", "squared_error",
+    "top_k",
 ]  # fmt: skip
 
 
@@ -77,8 +78,8 @@ def decide(prediction: Any, target: Any) -> Value:
     if np.ndim(prediction) == np.ndim(target) + 1:
         return np.argmax(prediction, axis=-1)
     if np.shape(prediction) != np.shape(target):
-        raise ShapeError(f"scores of shape {np.shape(prediction)} do not fit labels of shape {np.shape(target)}: give one "
-                         "row of scores for each label, or one score.")  # fmt: skip
+        raise ShapeError(f"scores of shape {np.shape(prediction)} do not fit labels of shape {np.shape(target)}: give "
+                         "one row of scores for each label, or one score.")  # fmt: skip
     return np.where(prediction > 0, 1, 0)
 
 

@@ -10,8 +10,9 @@ import numpy as np
 
 from adjoint.base.errors import NonFiniteError
 from adjoint.base.source import user_facing
+from adjoint.data import noise_of
 from adjoint.debug import nans
-from adjoint.nn.training.engine import Engine
+from adjoint.nn.training.engine import Engine, convert_batch
 from adjoint.nn.training.history import History
 from adjoint.optimize.stochastic.stepping import TrainingState
 
@@ -57,8 +58,13 @@ class Step(NamedTuple):
     epoch: int
     batch: int
     loss: Any
-    state: TrainingState
+    leaves: Any
     engine: Any
+
+    @property
+    def state(self) -> TrainingState:
+        """The state after the step: the parameters and the memory of the rule."""
+        return self.engine.unpack(self.leaves)
 
     @property
     def model(self) -> Any:
@@ -87,26 +93,31 @@ def steps(
 
 
 def _steps(engine: Engine, state: TrainingState) -> Iterator[Step]:
+    leaves = engine.pack(state)
     for epoch in range(engine.epochs):
         for number in range(engine.batches):
-            before = state
-            state, report = engine.advance(state, epoch, number)
+            before = leaves
+            leaves, report = engine.advance(leaves, epoch, number)
             loss = report.value
             if not np.isfinite(loss):
-                raise explain_loss(engine, before, epoch, number, loss)
-            yield Step(state.step, epoch, number, loss, state, engine)
+                raise explain_loss(engine, engine.unpack(before), epoch, number, loss)
+            yield Step(epoch * engine.batches + number + 1, epoch, number, loss, leaves, engine)
 
 
 def explain_loss(engine: Engine, state: TrainingState, epoch: int, number: int, loss: Any) -> NonFiniteError:
     """The error for a loss that is not finite: the step, its examples, and the operation, from a second look."""
     indices, weight = engine.plan(epoch)
-    own = indices[number][weight[number] != 0]
+    batch = convert_batch(engine.source[indices[number]], engine.dtype)
+    with np.errstate(all="ignore"):
+        each = engine.call(state.params, batch, noise_of(engine.rng, state.step))
+    each = np.reshape(each[0] if isinstance(each, tuple) else each, (len(indices[number]), -1))
+    bad = np.logical_and(~np.all(np.isfinite(each), axis=1), weight[number] != 0)
+    own = indices[number][bad if np.any(bad) else weight[number] != 0]
     shown = ", ".join(map(str, own[:10].tolist())) + (" …" if len(own) > 10 else "")
     words = (f"the loss is {float(loss)} at step {int(state.step)} (epoch {epoch}, batch {number}; examples {shown}). "
-             "Take a smaller learning rate, clip gradients by updates.clip_by_norm, or look at these examples.")  # fmt: skip
-    batch = engine.source[indices[number]]
+             "Take a smaller rate, clip gradients (updates.clip_by_norm), or look at these examples.")  # fmt: skip
     try:
-        with nans():
+        with np.errstate(all="ignore"), nans():
             engine.step(state, batch, weight[number], engine.rng)
     except NonFiniteError as error:
         words += f" {error}"

@@ -26,7 +26,7 @@ def select(title: str, params: Any, which: Choice) -> tuple[bool, ...]:
     paths = structure.paths()
     if isinstance(which, str):
         which = (which,)
-    if callable(which) and not isinstance(which, type):
+    if callable(which) and tree.leaves(which) == [which]:  # a function, and no model of truth values
         return tuple(bool(which(path.removeprefix("."), leaf)) for path, leaf in zip(paths, leaves, strict=True))
     if isinstance(which, tuple | list | set | frozenset) and all(isinstance(path, str) for path in which):
         labels = [read_path(path) for path in paths]

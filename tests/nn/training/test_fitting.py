@@ -1,0 +1,227 @@
+"""fit: the same as train, resume to the bit, signals, early stopping, averages, running statistics, refusals."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import adjoint as ad
+from adjoint import nn
+from adjoint.optimize import train, updates
+
+RNG = lambda seed=0: ad.random.default_rng(seed)
+
+
+def problem(n: int = 60, seed: int = 0) -> Any:
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, 2))
+    return ad.data.arrays(x=x, y=(x[:, 0] * x[:, 1] > 0).astype(np.int64))
+
+
+def cross_entropy(model: Any, batch: Any, rng: Any = None) -> Any:
+    return nn.metrics.log_loss.each(model(batch["x"], rng=rng), batch["y"])
+
+
+def network(dropout: float = 0.2, dtype: Any = np.float64) -> Any:
+    return nn.MLP.init(RNG(3), [2, 12, 2], dropout=dropout, dtype=dtype)
+
+
+def same(a: Any, b: Any) -> bool:
+    return all(np.asarray(x).tobytes() == np.asarray(y).tobytes()
+               for x, y in zip(ad.tree.leaves(a), ad.tree.leaves(b), strict=True))  # fmt: skip
+
+
+def test_fit_is_train() -> None:
+    """The loop of `fit` and that of `train` take the same steps."""
+    data, rule = problem(), updates.adam(0.01)
+    run = nn.fit(network(), cross_entropy, data, rule, epochs=4, batch=16, rng=RNG())
+    found = train(cross_entropy, network(), data.columns, rule, epochs=4, batch=16, rng=RNG())
+    for a, b in zip(ad.tree.leaves(run.model), ad.tree.leaves(found.value), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-12)
+    np.testing.assert_allclose(run.history.steps, found.history["fun"], rtol=1e-12)
+    losses = [now.loss for now in nn.steps(network(), cross_entropy, data, rule, epochs=4, batch=16, rng=RNG())]
+    np.testing.assert_array_equal(losses, run.history.steps)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_resume_to_the_bit(tmp_path: Path, compiled: bool) -> None:
+    """Cut in the middle of an epoch, by its own checkpoints: model, rule, average, best value, history."""
+    data, test = problem(), problem(20, 1)
+    options: dict[str, Any] = {
+        "epochs": 5, "batch": 16, "rng": RNG(), "validation": test, "average": 0.9, "compile": compiled,
+        "metrics": {"accuracy": nn.accuracy},
+    }  # fmt: skip
+    rule = updates.adamw(updates.cosine(0.02, 20))
+    whole = nn.fit(network(), cross_entropy, data, rule, **options)
+    for cut in (3, 8, 13):
+        folder = tmp_path / f"cut{cut}"
+
+        class Cut(Exception):
+            pass
+
+        def source(cut: int = cut) -> Any:
+            seen = [0]
+
+            class Rows(ad.data.Source):
+                def __len__(self) -> int:
+                    return len(data)
+
+                def rows(self, indices: Any) -> Any:
+                    seen[0] += 1
+                    if seen[0] > cut + 1:
+                        raise Cut
+                    return data.rows(indices)
+
+            return Rows()
+
+        with pytest.raises(Cut):
+            nn.fit(network(), cross_entropy, source(), rule, folder=folder, every=2, **options)
+        again = nn.fit(network(), cross_entropy, data, rule, folder=folder, every=2, resume=True, **options)
+        assert len(list(folder.iterdir())) <= 3
+        assert again.history == whole.history
+        assert again.best == whole.best
+        assert same(again.model, whole.model)
+        assert same(again.state, whole.state)
+
+
+SCRIPT = """
+import sys, numpy as np, adjoint as ad
+from adjoint import nn
+from adjoint.optimize import updates
+sys.path.insert(0, sys.argv[2])
+from tests.nn.training.test_fitting import cross_entropy, network, problem, RNG
+slow = lambda now: __import__("time").sleep(0.02)
+run = nn.fit(network(), cross_entropy, problem(), updates.adam(0.01), epochs=8, batch=8, rng=RNG(), average=0.99,
+             folder=sys.argv[1], every=3, resume=True, compile=False, callback=slow)
+print(run.status)
+nn.save(sys.argv[1] + "/end.safetensors", run.state)
+"""
+
+
+def start(folder: Path) -> Any:
+    root = str(Path(__file__).parents[3])
+    return subprocess.Popen([sys.executable, "-c", SCRIPT, str(folder), root], stdout=subprocess.PIPE,
+                            env={**os.environ, "PYTHONPATH": f"{root}/src"}, text=True)  # fmt: skip
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
+def test_killed_and_continued_in_a_new_process(tmp_path: Path, how: Any) -> None:
+    folder = tmp_path / "run"
+    first = start(folder)
+    while len(list(folder.glob("step-*"))) < 2 and first.poll() is None:
+        time.sleep(0.01)
+    first.send_signal(how)
+    output = first.communicate()[0]
+    assert ("interrupted" in output) == (how == signal.SIGTERM)
+    assert start(folder).communicate()[0].strip() == "done"
+    whole = nn.fit(network(), cross_entropy, problem(), updates.adam(0.01), epochs=8, batch=8, rng=RNG(), average=0.99,
+                   compile=False)  # fmt: skip
+    assert same(nn.load(folder / "end.safetensors", like=whole.state), whole.state)
+
+
+def test_damaged_checkpoints_are_passed_over(tmp_path: Path) -> None:
+    options: dict[str, Any] = {"batch": 16, "rng": RNG(), "folder": tmp_path}
+    rule = updates.adam(0.01)
+    nn.fit(network(), cross_entropy, problem(), rule, epochs=3, **options)
+    newest = sorted(tmp_path.iterdir())[-1]
+    data = bytearray(newest.read_bytes())
+    data[-5] ^= 255
+    newest.write_bytes(data)
+    with pytest.warns(UserWarning, match="passed over"):
+        run = nn.fit(network(), cross_entropy, problem(), rule, epochs=4, resume=True, **options)
+    whole = nn.fit(network(), cross_entropy, problem(), rule, epochs=4, batch=16, rng=RNG())
+    assert same(run.state, whole.state)
+    other = nn.MLP.init(RNG(), [2, 9, 2])
+    with pytest.raises(ad.TreeError, match=r"another structure.*layers\[0\]"):
+        nn.fit(other, cross_entropy, problem(), rule, epochs=4, resume=True, **options)
+    with pytest.raises(ad.TreeError, match="another generator"):
+        nn.fit(network(), cross_entropy, problem(), rule, epochs=4, resume=True, **{**options, "rng": RNG(5)})
+    with pytest.raises(FileExistsError, match="resume=True"):
+        nn.fit(network(), cross_entropy, problem(), rule, epochs=4, **options)
+
+
+def test_early_stopping_and_metrics() -> None:
+    from sklearn.metrics import f1_score
+
+    data, test = problem(20), problem(40, 1)
+    run = nn.fit(network(0.0), cross_entropy, data, updates.adam(0.1), epochs=300, batch=10, rng=RNG(), validation=test,
+                 patience=4, metrics={"accuracy": nn.accuracy, "f1": f1_score})  # fmt: skip
+    checks = run.history["validation"]
+    assert run.status == "stopped early"
+    assert len(checks) == int(np.argmin(checks)) + 6
+    assert run.best == (2 * (int(np.argmin(checks)) + 1), np.min(checks))
+    z = run.model(test.columns["x"])
+    np.testing.assert_allclose(np.mean(cross_entropy(run.model, test.columns)), np.min(checks), rtol=1e-12)
+    best = int(np.argmin(checks))
+    np.testing.assert_allclose(run.history["accuracy"][best], np.mean(z.argmax(-1) == test.columns["y"]))
+    np.testing.assert_allclose(run.history["f1"][best], f1_score(test.columns["y"], z.argmax(-1)))
+    assert run.history.table().splitlines()[0].split() == run.history.columns
+
+
+def test_the_model_of_the_caller_stays() -> None:
+    model = nn.Sequential((nn.Linear.init(RNG(), 2, 6), nn.BatchNorm.init(6), nn.Linear.init(RNG(1), 6, 2)))
+    before = [np.array(leaf) for leaf in ad.tree.leaves(model)]
+    data = problem()
+    run = nn.fit(
+        model, cross_entropy, data, updates.adamw(0.01, decay=0.5), epochs=6, batch=20, rng=RNG(), compile=True
+    )
+    for old, leaf in zip(before, ad.tree.leaves(model), strict=True):
+        np.testing.assert_array_equal(old, leaf)
+    statistics = run.model.layers[1].statistics
+    flags = ad.tree.leaves(nn.trainable(model))
+    assert not all(flags)
+    moved = [not np.array_equal(a, b) for a, b in zip(before, ad.tree.leaves(run.model), strict=True)]
+    assert all(moved)
+    x = run.model.layers[0](data.columns["x"])
+    np.testing.assert_allclose(statistics.mean, x.mean(axis=0), atol=0.5)
+
+
+def test_single_precision_and_weights() -> None:
+    data = problem()
+    weight = np.where(np.arange(60) < 30, 1.0, 0.0)
+    rule = updates.sgd(0.1)
+    half = nn.fit(network(0.0, np.float32), cross_entropy, data, rule, epochs=1, batch=60, rng=RNG(), weight=weight)
+    only = nn.fit(network(0.0, np.float32), cross_entropy, data.take(30), rule, epochs=1, batch=30, rng=RNG())
+    for a, b in zip(ad.tree.leaves(half.model), ad.tree.leaves(only.model), strict=True):
+        assert a.dtype == np.float32
+        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-7)
+
+
+def test_trainable_parts() -> None:
+    model = network(0.0)
+    run = nn.fit(model, cross_entropy, problem(), updates.adamw(0.1), epochs=1, batch=20, rng=RNG(),
+                 trainable=["layers[-1]"])  # fmt: skip
+    assert same(run.model.layers[0], model.layers[0])
+    assert not same(run.model.layers[1], model.layers[1])
+    flags = nn.fit(model, cross_entropy, problem(), updates.adamw(0.1), epochs=1, batch=20, rng=RNG(),
+                   trainable=nn.trainable(model, "layers[1]"))  # fmt: skip
+    assert same(flags.model, run.model)
+
+
+def test_a_loss_that_is_not_finite() -> None:
+    data = problem()
+    data.columns["x"][17] = np.nan
+    with pytest.raises(ad.NonFiniteError, match=r"at step \d+ \(epoch 0, batch \d; examples.*\b17\b"):
+        nn.fit(network(0.0), cross_entropy, data, updates.adam(0.1), epochs=1, batch=20, rng=RNG())
+
+
+@pytest.mark.parametrize("options, text", [
+    ({"rng": None}, "default_rng"),
+    ({"patience": 3}, "validation="),
+    ({"metrics": {"a": nn.accuracy}}, "validation="),
+    ({"resume": True}, "folder"),
+    ({"batch": 100}, "batch of 100"),
+    ({"weight": np.zeros(60)}, "zero"),
+    ({"weight": np.ones(3)}, "60 examples"),
+    ({"trainable": ["nothing"]}, "nothing at"),
+])  # fmt: skip
+def test_refusals(options: Any, text: str) -> None:
+    given = {"epochs": 1, "batch": 20, "rng": RNG(), **options}
+    with pytest.raises((TypeError, ValueError, ad.AdjointError), match=text):
+        nn.fit(network(), cross_entropy, problem(), updates.adam(0.1), **given)
