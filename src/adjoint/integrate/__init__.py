@@ -15,17 +15,21 @@ if TYPE_CHECKING:
     from adjoint.integrate.choosing import choose, methods
     from adjoint.integrate.control import Controller
     from adjoint.integrate.explicit import RungeKutta
+    from adjoint.integrate.rosenbrock import Rosenbrock
     from adjoint.integrate.solving import solve
+    from adjoint.integrate.switching import Switching
     from adjoint.integrate.trajectory import Trajectory
 
-__all__ = ["Controller", "RungeKutta", "Trajectory", "choose", "methods", "solve"]
+__all__ = ["Controller", "Rosenbrock", "RungeKutta", "Switching", "Trajectory", "choose", "methods", "solve"]
 
 # Everything is loaded when it is first used.
 _HOMES = {
     "adjoint.integrate.choosing": "choose methods",
     "adjoint.integrate.control": "Controller",
     "adjoint.integrate.explicit": "RungeKutta",
+    "adjoint.integrate.rosenbrock": "Rosenbrock",
     "adjoint.integrate.solving": "solve",
+    "adjoint.integrate.switching": "Switching",
     "adjoint.integrate.trajectory": "Trajectory",
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names.split()}

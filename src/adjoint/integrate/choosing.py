@@ -7,6 +7,8 @@ from typing import Any
 
 from adjoint.base.suggestions import did_you_mean
 from adjoint.integrate.explicit import explicit_names, named_explicit
+from adjoint.integrate.rosenbrock import named_rosenbrock, rosenbrock_names
+from adjoint.integrate.switching import named_switching
 
 __all__ = ["choose", "methods"]
 
@@ -32,7 +34,7 @@ def methods() -> list[str]:
     "tsit5" in ad.integrate.methods()  # → True
     ```
     """
-    return ["auto", *explicit_names()]
+    return ["auto", *explicit_names(), *rosenbrock_names()]
 
 
 def choose(name: str, **changes: Any) -> Any:
@@ -44,7 +46,7 @@ def choose(name: str, **changes: Any) -> Any:
     """
     key = name.lower().replace("_", "-")
     key = _ALIASES.get(key, key)
-    found = named_explicit("tsit5" if key == "auto" else key)
+    found = named_switching() if key == "auto" else named_explicit(key) or named_rosenbrock(key)
     if found is None:
         near = did_you_mean(name, methods())
         raise ValueError(f"integrate: there is no method {name!r}. {near} Methods: {', '.join(methods())}.")

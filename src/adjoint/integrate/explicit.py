@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from adjoint.api.control_flow import fori_loop
+from adjoint.api.control_flow import scan
 from adjoint.integrate import tableaux
 from adjoint.integrate.control import Controller
 from adjoint.integrate.interpolation import bootstrap, hermite
@@ -28,6 +28,7 @@ class Step(NamedTuple):
     radius: Value | None = None
     second: Value | None = None  # another estimate of the error, of lower order
     failed: Value | None = None  # whether an equation inside could not be solved
+    work: Value | None = None  # (evaluations, Jacobians, factorizations), where they differ from step to step
 
 
 @dataclass(frozen=True)
@@ -146,14 +147,16 @@ class RungeKutta:
         ks = np.zeros((count, *y.shape), y.dtype) + 0 * first
         ks[0] = first
 
-        def stage(i: Any, now: Any) -> Any:
-            ks, _, _ = now
-            point = y + dt * (table[i] @ ks)
+        def stage(now: Any, row: Any) -> Any:
+            ks, last, _ = now
+            i, weights, time = row
+            point = y + dt * (weights @ ks)
             ks = ks.copy()
-            ks[i] = f(t + times[i] * h, point)
-            return ks, point, now[1]
+            ks[i] = f(t + time * h, point)
+            return (ks, point, last), None
 
-        ks, new, before = fori_loop(1, count, stage, (ks, y, y))
+        rows_from_second = (np.arange(1, count), table[1:], times[1:count])
+        (ks, new, before), _ = scan(stage, (ks, y, y), rows_from_second)
         error = None if self.error is None else dt * (np.array([*self.error, 0.0][:count], y.dtype) @ ks)
         second = None if self.third is None else dt * (np.array([*self.third, 0.0][:count], y.dtype) @ ks)
         return Step((new, ks[-1]), error, _radius(ks[-1] - ks[-2], new - before), second)

@@ -18,7 +18,7 @@ import numpy as np
 
 from adjoint.program.types import Value
 
-__all__ = ["bootstrap", "evaluate", "hermite", "velocity"]
+__all__ = ["bootstrap", "derivative", "evaluate", "hermite"]
 
 # points between for degrees 4 to 9, chosen so that errors of f are damped most
 NODES: dict[int, tuple[float, ...]] = {
@@ -56,7 +56,7 @@ def evaluate(y0: Value, coefficients: Value, theta: Value) -> Value:
     return y0 + theta * total
 
 
-def velocity(coefficients: Value, theta: Value) -> Value:
+def derivative(coefficients: Value, theta: Value) -> Value:
     """u′(θ) = h y′."""
     degree = coefficients.shape[0]
     total = degree * coefficients[-1]

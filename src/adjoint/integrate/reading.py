@@ -12,7 +12,7 @@ from adjoint.linear.solvers.iteration import TRACED
 from adjoint.program.trace import primal
 from adjoint.program.types import Value
 
-__all__ = ["read_number", "read_span", "read_stops", "read_times", "read_tolerance"]
+__all__ = ["read_mass", "read_number", "read_span", "read_stops", "read_times", "read_tolerance"]
 
 
 def _known(value: Any) -> Any:
@@ -103,6 +103,22 @@ def _ordered(title: str, name: str, times: Value, t0: Value, t1: Value) -> Value
         if part.size:
             raise ValueError(f"{title}: {name} has {part.flat[0]}, which lies outside the span ({a}, {b}).")
     return times
+
+
+def read_mass(title: str, mass: Any, method: Any, layout: Layout) -> list[Value]:
+    """The mass matrix, if there is one."""
+    if mass is None:
+        return []
+    if not getattr(method, "takes_mass", False):
+        raise ValueError(f"{title}: mass= needs a method for M y′ = f, and {method.name} is none. Take 'rodas5p'.")
+    n = layout.size
+    found = mass if isinstance(mass, TRACED) else np.asarray(mass, layout.dtype)
+    if found.shape == (n,):
+        found = np.diag(found)
+    if found.shape != (n, n):
+        raise ValueError(f"{title}: mass has shape {found.shape}; y has {n} numbers, so that it is a matrix ({n}, {n}) "
+                         "or its diagonal.")  # fmt: skip
+    return [found]
 
 
 def read_tolerance(title: str, name: str, value: Any, layout: Layout) -> Value:

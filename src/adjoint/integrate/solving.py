@@ -13,12 +13,13 @@ from adjoint.base.source import user_facing
 from adjoint.debug import check
 from adjoint.integrate.choosing import choose_method
 from adjoint.integrate.derivative import detach, record_flat, types_of
-from adjoint.integrate.reading import read_number, read_span, read_stops, read_times, read_tolerance
+from adjoint.integrate.reading import read_mass, read_number, read_span, read_stops, read_times, read_tolerance
 from adjoint.integrate.statuses import EVENT, STATUSES
 from adjoint.integrate.stepping import Ending, Plan, Settings, run
 from adjoint.integrate.system import Arguments, Layout, System, check_right_side, read_state, trace_function
 from adjoint.integrate.trajectory import Trajectory
-from adjoint.ops.control.call import Call
+from adjoint.jit.pipeline import run_program
+from adjoint.ops.control.call import Call, run_with
 from adjoint.ops.custom import Attach
 from adjoint.program.program import Program
 from adjoint.program.types import Value
@@ -26,6 +27,7 @@ from adjoint.transform.custom import BatchedRule
 
 __all__ = ["solve"]
 
+run_with(run_program)  # programs that are called run compiled, also where nothing else has loaded the compiler
 _programs: dict[Any, tuple[Program, Any]] = {}
 MOST_PROGRAMS = 512
 
@@ -48,6 +50,7 @@ def solve(
     max_steps: int = 100_000,
     stops: Any = (),
     integrand: Callable[..., Any] | None = None,
+    mass: Any = None,
     checkpoint: Any = None,
 ) -> Trajectory:
     """y(t) for y′ = f(t, y, *args), y(t₀) = y0, over span = (t₀, t₁), forwards or backwards.
@@ -55,7 +58,8 @@ def solve(
     y is a number, an array, or any tree of them, real or complex; f is NumPy code. Errors are kept below
     atol + rtol |y| in each step. `save` are times at which y is given (by the dense output of the method's own
     order); without it there is the end alone. `stops` are times at which f jumps. `integrand`, a function of
-    (t, y, *args), is integrated along the path.
+    (t, y, *args), is integrated along the path. `mass` is a constant matrix M of M y′ = f(t, y), which may be singular:
+    then some equations are algebraic, and a method for stiff equations solves them with the others.
 
     y0, args, what f closes over, both ends of the span, saved times and stops are differentiated; steps are not.
 
@@ -76,6 +80,7 @@ def solve(
     arguments = Arguments(args)
     traced = _trace(title, f, integrand, layout, arguments)
     program, theta, extra_structure, extra = traced
+    masses = read_mass(title, mass, chosen, layout)
     saves = read_times(title, save, t0, t1)
     stop_times = read_stops(title, stops, t0, t1)
     if not chosen.adaptive and first_step is None:
@@ -87,8 +92,8 @@ def solve(
         read_number(title, "max_step", max_step), read_number(title, "min_step", 0.0 if min_step is None else min_step),
         np.int64(_read_count(title, max_steps)), saves, stop_times,
     )  # fmt: skip
-    plan = Plan(chosen, norm, first_step is not None, saves.shape[0], stop_times.shape[0], checkpoint)
-    ending = _solved(plan, layout, program, extra, settings, leaves, theta)
+    plan = Plan(chosen, norm, first_step is not None, saves.shape[0], stop_times.shape[0], checkpoint, bool(masses))
+    ending = _solved(plan, layout, program, extra, settings, leaves, [*theta, *masses])
     return _trajectory(title, plan, layout, extra_structure, extra, settings, ending, save is None)
 
 
@@ -138,7 +143,7 @@ def _record(plan: Plan, layout: Layout, program: Program, extra: Any, types: Any
         settings = Settings(*flat[:count])
         dtype = layout.dtype
         settings = settings._replace(rtol=settings.rtol.astype(dtype), atol=settings.atol.astype(dtype))
-        system = System(program, layout, extra, flat[count + n :])
+        system = System(program, layout, extra, flat[count + n :], False, plan.has_mass)
         y = layout.vector(tree.unflatten(layout.structure, flat[count : count + n]))
         if system.width > system.size:
             y = np.concatenate([y, np.zeros(system.width - system.size, y.dtype)])
@@ -203,9 +208,9 @@ def _trajectory(
     if extra:
         integrals = Layout(extra_structure, extra).tree(y[n:])
     counts = ending.counts
-    zero = 0 * counts.steps
     return Trajectory(
         times, layout.rows(rows), layout.tree(y[:n]), ending.t, ending.code, counts.steps, counts.rejections,
-        counts.evaluations, zero, zero, counts.stiff, ending.radius * abs(settings.t1 - settings.t0), integrals,
+        counts.evaluations, counts.jacobians, counts.factorizations, counts.stiff,
+        ending.radius * abs(settings.t1 - settings.t0), integrals,
         method=f"{title} by {plan.method.name}",
     )  # fmt: skip

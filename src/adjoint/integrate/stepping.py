@@ -15,7 +15,7 @@ from adjoint import tree
 from adjoint.api.control_flow import cond, while_loop
 from adjoint.integrate.control import error_norm, first_step
 from adjoint.integrate.derivative import attach_derivative, detach, record_flat, types_of
-from adjoint.integrate.interpolation import evaluate
+from adjoint.integrate.interpolation import derivative, evaluate
 from adjoint.integrate.statuses import FINISHED, MAX_STEPS, NOT_FINITE, RUNNING, TOO_SMALL
 from adjoint.integrate.system import System
 from adjoint.program.program import interpret
@@ -33,7 +33,7 @@ class Plan(NamedTuple):
     saves: int = 0  # how many saved times
     stops: int = 0
     checkpoint: Any = None
-    limited: bool = False  # max_step is finite
+    has_mass: bool = False
 
 
 class Settings(NamedTuple):
@@ -58,6 +58,8 @@ class Counts(NamedTuple):
     rejections: Value
     evaluations: Value
     stiff: Value  # steps whose size stability limits
+    jacobians: Value
+    factorizations: Value
 
 
 class Ending(NamedTuple):
@@ -93,6 +95,7 @@ class _Trial(NamedTuple):
     radius: Value
     rejections: Value
     code: Value
+    work: Value
 
 
 def _as_int(x: int) -> Any:
@@ -170,7 +173,7 @@ def run(plan: Plan, system: System, settings: Settings, y0: Value) -> Ending:
     start_code = np.where(np.isfinite(np.sum(np.abs(detach(tree.leaves(state))[-1]))), start_code, NOT_FINITE)
     begin = _Now(
         s.t0, h, state, (np.float64(1.0), np.float64(1.0)), start_code.astype(np.int64),
-        Counts(zero, zero, _as_int(evaluations), zero), zero, out, zero, np.float64(0.0),
+        Counts(zero, zero, _as_int(evaluations), zero, zero, zero), zero, out, zero, np.float64(0.0),
     )  # fmt: skip
 
     def goes_on(now: _Now) -> Value:
@@ -204,7 +207,8 @@ def run(plan: Plan, system: System, settings: Settings, y0: Value) -> Ending:
         is_stiff = np.abs(trial.h) * trial.radius > 0.7 * limit
         counts = Counts(
             counts.steps + accepted, counts.rejections + trial.rejections,
-            counts.evaluations + (trial.rejections + 1) * method.evaluations, counts.stiff + is_stiff,
+            counts.evaluations + trial.work[0], counts.stiff + is_stiff, counts.jacobians + trial.work[1],
+            counts.factorizations + trial.work[2],
         )  # fmt: skip
         at_end = detach([reached])[0] == t1
         code = np.where(accepted, np.where(at_end, FINISHED, RUNNING), trial.code)
@@ -243,7 +247,7 @@ def _between_stops(plan: Plan, s: Settings, system: System, theta: Any, stop: Va
     after = times[np.minimum(stop, plan.stops - 1)]
     first = np.where(stop > 0, before + direction * np.spacing(np.abs(before)), -direction * np.inf)
     last = np.where(stop < plan.stops, after - direction * np.spacing(np.abs(after)), direction * np.inf)
-    system = System(system.program, system.layout, system.extra, theta, windowed=True)
+    system = System(system.program, system.layout, system.extra, theta, True, system.has_mass)
     return system.with_theta([*theta, np.minimum(first, last), np.maximum(first, last)])
 
 
@@ -297,12 +301,21 @@ def _tried(
         return _Trial(
             np.where(accepted, trial.h, smaller), again, found.state, np.where(np.isfinite(error), error, 1.0), radius,
             trial.rejections + np.logical_not(accepted), code,
+            trial.work + (np.array(_work(method)) if found.work is None else found.work),
         )  # fmt: skip
 
-    begin = _Trial(first, np.bool_(True), state, np.float64(1.0), np.float64(0.0), _as_int(0), _as_int(RUNNING))
+    begin = _Trial(
+        first, np.bool_(True), state, np.float64(1.0), np.float64(0.0), _as_int(0), _as_int(RUNNING),
+        np.zeros(3, np.int64),
+    )  # fmt: skip
     trial = while_loop(lambda trial: trial.goes_on, attempt, begin)
     # what was cut to end at the target says nothing about the next step; the last step of a solution is not counted
     return trial, planned, np.logical_or(np.logical_not(close), trial.rejections > 0)
+
+
+def _work(method: Any) -> list[int]:
+    """Evaluations, Jacobians and factorizations of a step."""
+    return [method.evaluations, getattr(method, "uses_jacobian", 0), getattr(method, "uses_factors", 0)]
 
 
 def _save(
@@ -315,8 +328,13 @@ def _save(
     end = detach([reached])[0]
     is_inside = lambda j: np.logical_and(j < m, direction * times[np.minimum(j, m - 1)] <= direction * end)
     is_last = lambda j: np.logical_and(is_inside(j), times[np.minimum(j, m - 1)] != end)
-    velocity = stepper.method.derivative(after)[:n]
-    dense = coefficients(stepper, now.t, h, now.state, after, is_last(now.saved))
+    is_plain = not stepper.system.has_mass  # else f is not the derivative
+    wanted = is_last(now.saved) if is_plain else is_inside(now.saved)
+    dense = coefficients(stepper, now.t, h, now.state, after, wanted)
+    if is_plain:
+        velocity = stepper.method.derivative(after)[:n]
+    else:
+        velocity = derivative(dense, y0.dtype.type(1.0))[:n] / np.where(h == 0, 1.0, h).astype(y0.dtype)
 
     def put(state: Any) -> Any:
         j, out = state

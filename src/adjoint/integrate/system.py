@@ -183,13 +183,10 @@ class System:
     """y′ = f(t, y) for vectors, with given θ; an integrand's values stand behind the derivative."""
 
     def __init__(
-        self,
-        program: Program,
-        layout: Layout,
-        extra: Sequence[ArrayType],
-        theta: Sequence[Value],
-        windowed: bool = False,
-    ) -> None:
+        self, program: Program, layout: Layout, extra: Sequence[ArrayType], theta: Sequence[Value],
+        windowed: bool = False, has_mass: bool = False,
+    ) -> None:  # fmt: skip
+        self.has_mass = has_mass  # M y′ = f, with M in θ behind what f reads
         self.windowed = windowed  # the last two values of θ are times between which f is asked
         self.program, self.layout, self.extra = program, layout, list(extra)
         self.theta = list(theta)
@@ -205,14 +202,26 @@ class System:
             *theta, first, last = theta
             plain = stop_gradient(t)
             t = t + (np.minimum(np.maximum(plain, first), last) - plain)
-        found = interpret(self.program, [t, *leaves, *theta])
+        found = interpret(self.program, [t, *leaves, *(theta[:-1] if self.has_mass else theta)])
         types = [*self.layout.types, *self.extra]
         fitted = [_converted(v, t.dtype) for v, t in zip(found, types, strict=True)]
         return to_vector([np.reshape(v, t.shape) for v, t in zip(fitted, types, strict=True)], types)
 
     def with_theta(self, theta: Sequence[Value]) -> System:
         """The same equation at other θ."""
-        return System(self.program, self.layout, self.extra, theta, self.windowed)
+        return System(self.program, self.layout, self.extra, theta, self.windowed, self.has_mass)
+
+    @property
+    def mass(self) -> Value | None:
+        """M, over y and the integrals; None for the identity."""
+        if not self.has_mass:
+            return None
+        M = self.theta[-3 if self.windowed else -1]
+        if self.width == self.size:
+            return M
+        whole = np.eye(self.width, dtype=self.dtype) + 0 * M[0, 0]
+        whole[: self.size, : self.size] = M
+        return whole
 
     @property
     def is_large(self) -> bool:

@@ -1,0 +1,111 @@
+"""Rosenbrock methods and switching on the stiff test set, their orders and derivatives."""
+
+import numpy as np
+import pytest
+
+import adjoint as ad
+from adjoint import integrate
+from tests.integrate.stiff_problems import PROBLEMS, rober
+
+METHODS = ["rodas4", "rodas5p"]
+
+
+def relative_error(name, method, tol):
+    problem = PROBLEMS[name]
+    path = integrate.solve(
+        problem.f, (0.0, problem.end), np.array(problem.start, float), method=method, rtol=tol,
+        atol=tol * problem.sizes(), mass=problem.mass,
+    )  # fmt: skip
+    assert path.status == "finished"
+    return max(abs(path.last[i] / value - 1.0) for i, value in problem.expected.items())
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+@pytest.mark.parametrize("method", METHODS)
+def test_published_end_values(name, method):
+    for tol in (1e-4, 1e-7, 1e-10):
+        assert relative_error(name, method, tol) < 30 * tol
+
+
+@pytest.mark.parametrize("name", ["ROBER", "OREGO", "HIRES", "VDPOL"])
+def test_published_end_values_by_switching(name):
+    for tol in (1e-4, 1e-7):
+        assert relative_error(name, "auto", tol) < 30 * tol
+
+
+@pytest.mark.parametrize("method", ["rosenbrock23", *METHODS])
+def test_order(method):
+    chosen = integrate.choose(method)
+    f = lambda t, y: np.stack([-y[0] * y[1] + np.cos(3 * t), y[0] ** 2 - y[1]])
+    exact = integrate.solve(f, (0.0, 2.0), np.array([1.0, 0.5]), method="verner9", rtol=1e-13, atol=1e-13).last
+    errors = []
+    for tol in (1e-4, 1e-6) if method == "rosenbrock23" else (1e-6, 1e-9):
+        path = integrate.solve(f, (0.0, 2.0), np.array([1.0, 0.5]), method=chosen, rtol=tol, atol=tol)
+        errors.append((np.max(np.abs(path.last - exact)), int(path.steps)))
+    (e1, n1), (e2, n2) = errors
+    assert np.log(e1 / e2) / np.log(n2 / n1) > chosen.order - 0.6
+
+
+@pytest.mark.parametrize("method", ["rosenbrock23", "auto", *METHODS])
+def test_gradients_in_rate_constants(method):
+    rates = np.array([0.04, 3e7, 1e4])
+    end = lambda k, m, tol: integrate.solve(
+        rober, (0.0, 1e3), np.array([1.0, 0.0, 0.0]), args=(k,), method=m, rtol=tol, atol=1e-3 * tol
+    ).last[0]
+    tol = 1e-6 if method == "rosenbrock23" else 1e-8
+    found = ad.grad(lambda k: end(k, method, tol))(rates)
+    expected = [
+        (end(rates * (1 + 1e-4 * e), "rodas5p", 1e-11) - end(rates * (1 - 1e-4 * e), "rodas5p", 1e-11))
+        / (2e-4 * rates[i])
+        for i, e in enumerate(np.eye(3))
+    ]
+    np.testing.assert_allclose(found, expected, rtol=2e-3 if method == "rosenbrock23" else 1e-5)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_both_modes_agree(method):
+    f = lambda k: (
+        integrate.solve(rober, (0.0, 1e3), np.array([1.0, 0.0, 0.0]), args=(k,), method=method, save=[0.3, 55.0]).values
+    )
+    rates, v = np.array([0.04, 3e7, 1e4]), np.array([0.01, 1e6, -1e3])
+    u = np.array([[1.0, 1e4, -2.0], [0.3, -1e4, 0.7]])
+    pushed = ad.jvp(f, (rates,), (v,))[1]
+    pulled = ad.vjp(f, rates)[1](u)[0]
+    assert abs(np.vdot(u, pushed) - np.vdot(pulled, v)) < 1e-12 * np.sum(np.abs(u * pushed))
+
+
+def test_dense_output_between_steps():
+    f = lambda t, y: -1e4 * (y - np.cos(t))
+    exact = lambda t: (1e8 * np.cos(t) + 1e4 * np.sin(t)) / (1e8 + 1)
+    times = np.linspace(0.5, 3.0, 23)
+    for method in METHODS:
+        path = integrate.solve(f, (0.0, 3.0), 0.0, method=method, rtol=1e-8, atol=1e-8, save=times)
+        np.testing.assert_allclose(path.values, exact(times), atol=1e-5)
+
+
+def test_mass_matrix_is_differentiable():
+    # m y″ = -y, with the mass of a spring in M
+    def place(m):
+        M = np.stack([np.array([1.0, 0.0]), np.stack([0.0 * m, m])])
+        f = lambda t, y: np.stack([y[1], -y[0]])
+        return integrate.solve(
+            f, (0.0, 2.0), np.array([1.0, 0.0]), mass=M, method="rodas5p", rtol=1e-9, atol=1e-9
+        ).last[0]
+
+    assert abs(place(4.0) - np.cos(1.0)) < 1e-7
+    assert abs(ad.grad(place)(4.0) - np.sin(1.0) / 8.0) < 1e-6
+
+
+def test_mass_needs_a_method_for_it():
+    with pytest.raises(ValueError, match="rodas5p"):
+        integrate.solve(lambda t, y: -y, (0.0, 1.0), np.ones(2), mass=np.eye(2), method="tsit5")
+    with pytest.raises(ValueError, match="mass has shape"):
+        integrate.solve(lambda t, y: -y, (0.0, 1.0), np.ones(2), mass=np.eye(3), method="rodas5p")
+
+
+def test_counts():
+    path = integrate.solve(lambda t, y: -1e3 * (y - np.cos(t)), (0.0, 1.0), 0.0, method="rodas5p")
+    assert path.factorizations == path.jacobians == path.steps + path.rejections
+    switched = integrate.solve(lambda t, y: -1e5 * (y - np.cos(t)), (0.0, 5.0), 0.0)
+    assert 0 < switched.factorizations < switched.steps
+    assert switched.advice == ""
