@@ -15,14 +15,15 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from adjoint.api.gradients import jvp
-from adjoint.linear.solvers.iteration import both, either, no, norm
-from adjoint.optimize.iteration import as_code, repeat
+from adjoint.linear.solvers.iteration import both, either, loop, no, norm
+from adjoint.optimize.iteration import as_code
 from adjoint.optimize.least_squares.problem import Residuals
 from adjoint.optimize.statuses import CONVERGED, NO_PROGRESS, NOT_FINITE, RUNNING
 from adjoint.program.types import Value
 
 __all__ = ["LevenbergMarquardt", "damp_step"]
 
+CLEAR = 1e-6  # pivots of R that differ by less leave no doubt about its rank
 STEPS = 30  # of the iteration for λ, which takes about five
 
 
@@ -36,10 +37,19 @@ class Factors(NamedTuple):
 
 def factorize(J: Value, D: Value, r: Value, free: Value) -> Factors:
     """The factors of the columns that are free to change; the others are zero."""
-    A = np.where(free, J / D, 0.0)
-    if A.shape[0] >= A.shape[1]:
-        Q, A = np.linalg.qr(A)
-        r = Q.T @ r
+    return decompose(*compress(np.where(free, J / D, 0.0), r))
+
+
+def compress(A: Value, r: Value) -> tuple[Value, Value]:
+    """(R, Qᵀr) of A = Q R, where A has at least as many rows as columns."""
+    if A.shape[0] < A.shape[1]:
+        return A, r
+    Q, R = np.linalg.qr(A)
+    return R, Q.T @ r
+
+
+def decompose(A: Value, r: Value) -> Factors:
+    """The singular values of A, V, and Uᵀr."""
     U, sigma, Vt = np.linalg.svd(A, full_matrices=False)
     return Factors(sigma, Vt.T, U.T @ r)
 
@@ -55,22 +65,33 @@ def damp_step(factors: Factors, radius: Value) -> tuple[Value, Value]:
     whole = norm(np.where(keep, b / np.where(keep, sigma, 1.0), 0.0))
     pressed = np.where(keep, sigma * b, 0.0)
 
-    def improve(_: Any, now: Any) -> Any:
+    def improve(now: Any) -> Any:
         """Newton on 1/Δ - 1/‖p(λ)‖, within the interval that holds the root."""
-        lam, low, high = now
+        lam, low, high, _, count = now
         p = pressed / (square + lam)
         n = norm(p)
         low, high = either(n > radius, lam, low), either(n > radius, high, lam)
         bent = np.sum(p * p / (square + lam))
         new = lam + n * n / either(bent > 0, bent, 1.0 + 0 * bent) * (n - radius) / radius
         usable = both(both(new > low, new < high), np.isfinite(new))
-        return either(usable, new, np.sqrt(np.maximum(low, 1e-3 * high) * high)), low, high
+        # a length that is right keeps its λ
+        done = np.abs(n - radius) <= 1e3 * eps * radius
+        new = either(usable, new, np.sqrt(np.maximum(low, 1e-3 * high) * high))
+        return either(done, lam, new), low, high, done, count + 1
 
     high = norm(pressed) / radius
     inside = whole <= radius
-    lam, _, _ = repeat(STEPS, improve, (either(inside, 0 * high, 0.1 * high), 0 * high, high))
+    start = either(inside, 0 * high, 0.1 * high)
+    goes_on = lambda now: both(no(now[3]), now[4] < STEPS)
+    lam = loop(goes_on, improve, (start, 0 * high, high, inside, np.int64(0)))[0]
     lam = either(inside, 0 * lam, lam)
     return -(V @ (pressed / (square + lam))), lam
+
+
+def is_regular(problem: Residuals, factors: Factors) -> Any:
+    """Whether no direction is left undetermined."""
+    sigma = factors.sigma
+    return sigma[-1] > problem.eps * sigma[0] * len(sigma)
 
 
 class _State(NamedTuple):
@@ -134,15 +155,20 @@ class LevenbergMarquardt:
         """One step; where the model was wrong only the radius changes."""
         J, r, D, radius = state.jacobian, state.scaled, state.D, state.radius
         free = free_to_change(problem, x, state.gradient)
-        factors = factorize(J, D, r, free)
-        q, lam = damp_step(factors, radius)
+        factors: Factors | None = None
+        if self.geodesic or J.shape[0] < J.shape[1]:
+            factors = factorize(J, D, r, free)
+            q, lam = damp_step(factors, radius)
+            regular = is_regular(problem, factors)
+        else:
+            q, lam, regular = self._solve(problem, *compress(np.where(free, J / D, 0.0), r), radius)
         p = q / D
         if problem.bounded:
             p = self._within(problem, x, problem.project(x + p), state, D, free) - x
         Jp = J @ p
         promised = -(np.vdot(state.gradient, p) + 0.5 * np.vdot(Jp, Jp))
         moved = problem.project(x + p)
-        if self.geodesic and problem.loss is None and not problem.bounded:
+        if factors is not None and self.geodesic and problem.loss is None and not problem.bounded:
             moved = moved + self._correct(problem, x, p, J, factors, lam, D)
         value, raw = problem.value(moved)
         finite = both(np.isfinite(value), np.all(np.isfinite(raw)))
@@ -161,7 +187,7 @@ class LevenbergMarquardt:
         new_radius = either(no(both(finite, ratio >= 0.25)), shrunk, either(ratio > 0.75, grown, radius))
         code = either(
             np.logical_or(still, np.logical_or(hidden, promised <= 0)),
-            self._ending(problem, lam, factors, state.measure),
+            self._ending(problem, lam, regular, state.measure),
             RUNNING,
         )
 
@@ -179,12 +205,24 @@ class LevenbergMarquardt:
         new = problem.choose(good, new, state)._replace(radius=new_radius, code=as_code(code))
         return either(good, moved, x), new
 
-    def _ending(self, problem: Residuals, lam: Value, factors: Factors, measure: Value) -> Any:
+    def _solve(self, problem: Residuals, R: Value, c: Value, radius: Value) -> tuple[Value, Value, Any]:
+        """(D p, λ, whether every direction is determined): a whole Gauss-Newton step, or by singular values."""
+        sizes = np.abs(np.diagonal(R))
+        clear = both(np.all(np.isfinite(R)), np.min(sizes) > CLEAR * np.max(sizes))
+        whole = -np.linalg.solve(either(clear, R, np.eye(len(c), dtype=R.dtype)), c)
+        inside = both(clear, norm(whole) <= radius)
+
+        def by_values() -> tuple[Value, Value, Any]:
+            factors = decompose(R, c)
+            return *damp_step(factors, radius), is_regular(problem, factors)
+
+        return problem.when(inside, lambda: (whole, 0 * radius, radius == radius), by_values)
+
+    def _ending(self, problem: Residuals, lam: Value, regular: Any, measure: Value) -> Any:
         """Nothing changes any more: convergence after a whole Gauss-Newton step that left no direction out.
 
         It is also that where the cosines are as small as rounding lets them be.
         """
-        regular = factors.sigma[-1] > problem.eps * factors.sigma[0] * len(factors.sigma)
         sure = np.logical_or(both(lam <= 0, regular), measure <= 10 * problem.eps**0.5)
         return either(sure, CONVERGED, NO_PROGRESS)
 

@@ -9,6 +9,7 @@ from typing import NamedTuple, final
 import numpy as np
 
 from adjoint.api.gradients import jvp
+from adjoint.optimize.oracles import Counter
 from adjoint.optimize.statuses import CONVERGED, NOT_FINITE, RUNNING, SINGULAR
 from adjoint.program.types import Value
 
@@ -23,7 +24,8 @@ class Points(NamedTuple):
     x: Value
     f: Value
     before: Value
-    f_before: Value
+    f_before: Value | None  # for the secant method
+    d: Value | None  # f'(x), for Newton's
     code: Value
     count: Value
 
@@ -33,15 +35,28 @@ def derive(f: Function, x: Value) -> tuple[Value, Value]:
     return jvp(f, (x,), (np.ones_like(x),))
 
 
-def advance(now: Points, f: Function, step: Value, tol: Value, lower: Value, upper: Value, calls: int) -> Points:
+def advance(
+    counter: Counter, now: Points, f: Function, step: Value, tol: Value, box: tuple[Value, Value] | None, calls: int
+) -> Points:
     """x - step, halfway to a bound where that lies beyond it, shorter where the result is not finite."""
     moved = now.x - step
-    moved = np.where(moved < lower, 0.5 * (now.x + lower), np.where(moved > upper, 0.5 * (now.x + upper), moved))
-    value = f(moved)
-    for _ in range(2):
-        bad = np.logical_not(np.isfinite(value))
-        moved = np.where(bad, 0.75 * now.x + 0.25 * moved, moved)
-        value = np.where(bad, f(moved), value)
+    if box is not None:
+        lower, upper = box
+        moved = np.where(moved < lower, 0.5 * (now.x + lower), np.where(moved > upper, 0.5 * (now.x + upper), moved))
+    look = (lambda x: derive(f, x)) if now.d is not None else lambda x: (f(x), now.x)
+    value, d = look(moved)
+
+    def shorten() -> tuple[Value, Value, Value]:
+        point, found, bend = moved, value, d
+        for _ in range(2):
+            bad = np.logical_not(np.isfinite(found))
+            point = np.where(bad, 0.75 * now.x + 0.25 * point, point)
+            again = look(point)
+            found, bend = np.where(bad, again[0], found), np.where(bad, again[1], bend)
+        return point, found, bend
+
+    bad = np.any(np.logical_not(np.isfinite(value)))
+    moved, value, d = counter.when(bad, shorten, lambda: (moved, value, d))
     eps = float(np.finfo(now.x.dtype).eps)
     small = np.abs(moved - now.x) <= tol * np.abs(moved) + eps * eps
     flat = np.logical_not(np.isfinite(step))
@@ -50,10 +65,10 @@ def advance(now: Points, f: Function, step: Value, tol: Value, lower: Value, upp
     returns = np.logical_and(moved == now.before, np.abs(moved - now.x) <= 8 * eps * np.abs(moved))
     done = np.where(np.logical_and(done == RUNNING, returns), CONVERGED, done)
     code = np.where(flat, SINGULAR, np.where(np.isfinite(value), done, NOT_FINITE))
-    new = Points(moved, value, now.x, now.f, code, now.count + calls)
+    new = Points(moved, value, now.x, now.f, d, code, now.count + calls)
     going = now.code == RUNNING
     stays = np.logical_or(np.logical_not(going), flat)
-    kept = Points(*[np.where(stays, b, a) for a, b in zip(new, now, strict=True)])
+    kept = Points(*[None if b is None else np.where(stays, b, a) for a, b in zip(new, now, strict=True)])
     return kept._replace(code=np.where(going, code, now.code), count=np.where(going, new.count, now.count))
 
 
@@ -71,7 +86,7 @@ class Newton1D:
 
     def step(self, f: Function, now: Points) -> Value:
         """f / f'."""
-        _, d = derive(f, now.x)
+        d = now.d
         return now.f / np.where(d != 0, d, np.where(now.f == 0, 1.0, 0.0))
 
 

@@ -181,25 +181,29 @@ def _solve_bracket(method: Any, f: Any, a: Value, b: Value, tol: Any, limit: int
 
 def _solve_open(method: Any, f: Any, x: Value, bounds: Any, tol: Any, limit: int, title: str) -> Any:
     goal = _tolerance(tol, x.dtype, 4.0)
-    lower, upper = (-np.inf, np.inf) if bounds is None else (
-        -np.inf if bounds[0] is None else bounds[0], np.inf if bounds[1] is None else bounds[1])  # fmt: skip
-    lower, upper = (np.asarray(v).astype(x.dtype) if not isinstance(v, TRACED) else v for v in (lower, upper))
-    value = f(x)
+    box: Any = None
+    if bounds is not None:
+        lower, upper = (side if end is None else end for side, end in zip((-np.inf, np.inf), bounds, strict=True))
+        box = tuple(np.asarray(v).astype(x.dtype) if not isinstance(v, TRACED) else v for v in (lower, upper))
+    by_newton, by_secant = isinstance(method, Newton1D), isinstance(method, Secant)
+    value, d = derive(f, x) if by_newton else (f(x), None)
     first = np.where(np.isfinite(value), RUNNING, NOT_FINITE)
     first = np.where(value == 0, 0, first)
-    before = np.minimum(np.maximum(x + 1e-4 * np.maximum(np.abs(x), 1.0), lower), upper)
-    before = before if isinstance(method, Secant) else x + 0
-    f_before = f(before) if isinstance(method, Secant) else value
-    state = Points(x, value, before, f_before, first, 0 * first + (2 if isinstance(method, Secant) else 1))
+    before, f_before = x + 0, None
+    if by_secant:
+        before = x + 1e-4 * np.maximum(np.abs(x), 1.0)
+        before = before if box is None else np.minimum(np.maximum(before, box[0]), box[1])
+        f_before = f(before)
+    state = Points(x, value, before, f_before, d, first, 0 * first + (2 if by_secant else 1))
     counter = Counter(())
 
     def body(now: Any) -> Any:
         points, done = now
-        return advance(points, f, method.step(f, points), goal, lower, upper, method.calls), done + 1
+        return advance(counter, points, f, method.step(f, points), goal, box, method.calls), done + 1
 
     go = lambda now: np.logical_and(np.any(now[0].code == RUNNING), now[1] < limit)
     last, done = counter.loop(go, body, (state, np.int64(0)))
-    iterations = (last.count - (2 if isinstance(method, Secant) else 1)) // method.calls
+    iterations = (last.count - (2 if by_secant else 1)) // method.calls
     return _finish(last.x, last.f, last.code, last.count, iterations + 0 * done, np.abs(last.f) * 0 + goal)
 
 
