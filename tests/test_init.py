@@ -43,6 +43,16 @@ def test_importing_the_package_loads_nothing_else() -> None:
     assert run.stdout.split() == ["False"]
 
 
+def test_the_first_compiled_call_loads_nothing_of_scipy() -> None:
+    code = """if True:
+        import sys, numpy as np, adjoint as ad
+        ad.jit(ad.grad(lambda x: np.sum(np.sin(x) ** 2)))(np.ones(3))
+        print(sorted(name for name in sys.modules if name.split(".")[0] == "scipy"))
+    """
+    run = subprocess.run([sys.executable, "-c", code], env=ENVIRONMENT, capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[]"
+
+
 # After whatever a program begins with, transformations find their rules, and NumPy's functions theirs.
 FIRST = """
 import importlib, sys

@@ -15,8 +15,6 @@ import numpy as np
 import adjoint.scipy as ours
 from adjoint.conversion.calls import call
 from adjoint.conversion.lifting import any_traced
-from adjoint.scipy.stats.distributions import METHODS as DISTRIBUTION_METHODS
-from adjoint.scipy.stats.distributions import Distribution
 
 
 def _piecewise(made: Any) -> Any:
@@ -73,8 +71,12 @@ def adapter_of(value: Any) -> Callable[[Any], Any] | None:
     if not cls.__module__.startswith("scipy.stats"):
         return None
     if cls.__name__.startswith("rv_") and cls.__name__.endswith("_frozen"):
-        return lambda made: Distribution(made.dist, _call_formula, made.args, made.kwds)
-    return (lambda made: Distribution(made, _call_formula)) if hasattr(value, "_parse_args_rvs") else None
+        return lambda made: ours.stats.distributions.Distribution(made.dist, _call_formula, made.args, made.kwds)
+    return (
+        (lambda made: ours.stats.distributions.Distribution(made, _call_formula))
+        if hasattr(value, "_parse_args_rvs")
+        else None
+    )
 
 
 def _call_formula(method: Any, *args: Any) -> Any:
@@ -95,7 +97,7 @@ def call_adapted(made: Any, adapter: Callable[[Any], Any], method: str = "__call
 def adapt_method(method: MethodType) -> Callable[..., Any] | None:
     """A method of such an object; None for any other method."""
     adapter = adapter_of(method.__self__)
-    if adapter is None or (hasattr(method.__self__, "rvs") and method.__name__ not in DISTRIBUTION_METHODS):
+    if adapter is None or (hasattr(method.__self__, "rvs") and method.__name__ not in ours.stats.distributions.METHODS):
         return None
     return call_adapted(method.__self__, adapter, method.__name__)
 
