@@ -20,6 +20,8 @@ OWN = (
     "adjoint.nn",
     "adjoint.nn.initializers",
     "adjoint.optimize",
+    "adjoint.optimize.proximal",
+    "adjoint.optimize.sets",
     "adjoint.optimize.updates",
     "adjoint.random",
     "adjoint.series",

@@ -7,7 +7,13 @@ found.status, float(np.round(found.value["b"], 6))  # → ('converged', -2.0)
 ```
 """
 
-from adjoint.optimize import updates
+from adjoint.optimize import proximal, sets, updates
+from adjoint.optimize.composite.coordinates import BlockCoordinateDescent
+from adjoint.optimize.composite.frank_wolfe import FrankWolfe
+from adjoint.optimize.composite.mirror_descent import ExponentiatedGradient, MirrorDescent
+from adjoint.optimize.composite.proximal_gradient import FISTA, ProjectedGradient, ProximalGradient
+from adjoint.optimize.composite.proximal_newton import ProximalNewton, ProximalQuasiNewton
+from adjoint.optimize.composite.splitting import ADMM, ThreeOperatorSplitting
 from adjoint.optimize.constrained.constraints import between, equality, inequality
 from adjoint.optimize.first_order.conjugate_gradients import ConjugateGradients
 from adjoint.optimize.first_order.gradient_descent import GradientDescent
@@ -51,7 +57,9 @@ from adjoint.optimize.stochastic.training import train
 from adjoint.optimize.stochastic.variance_reduced import SAGA, SVRG
 
 __all__ = [
+    "ADMM",
     "BFGS",
+    "FISTA",
     "ITP",
     "LBFGS",
     "LBFGSB",
@@ -60,13 +68,16 @@ __all__ = [
     "Anderson",
     "Armijo",
     "Bisection",
+    "BlockCoordinateDescent",
     "Broyden",
     "Chandrupatla",
     "ConjugateGradients",
     "CubicNewton",
     "Epoch",
+    "ExponentiatedGradient",
     "FiniteSum",
     "Fit",
+    "FrankWolfe",
     "GaussNewton",
     "Golden",
     "GradientDescent",
@@ -75,6 +86,7 @@ __all__ = [
     "HeavyBall",
     "Iterate",
     "LevenbergMarquardt",
+    "MirrorDescent",
     "NaturalGradient",
     "Nesterov",
     "Newton",
@@ -84,7 +96,11 @@ __all__ = [
     "Optimum",
     "Parabolic",
     "Picard",
+    "ProjectedGradient",
     "Propagated",
+    "ProximalGradient",
+    "ProximalNewton",
+    "ProximalQuasiNewton",
     "Secant",
     "SparseMarquardt",
     "SparseNewton",
@@ -92,6 +108,7 @@ __all__ = [
     "StochasticGaussNewton",
     "StochasticNewton",
     "StrongWolfe",
+    "ThreeOperatorSplitting",
     "Trained",
     "TrainingState",
     "TrustRegion",
@@ -109,9 +126,11 @@ __all__ = [
     "minimize_scalar",
     "multistart",
     "prox_linear",
+    "proximal",
     "qp",
     "root",
     "root_scalar",
+    "sets",
     "train",
     "training_step",
     "updates",

@@ -134,7 +134,7 @@ def repeat(count: int, body: Callable[[Any, Any], Any], state: Any, reads: Any =
 
 # what a state says of the point and of the problem as it is now; all else is what a method has learned
 CURRENT = {"value", "gradient", "values", "vectors", "residuals", "jacobian", "scaled", "measure", "direction",
-           "factors", "code"}  # fmt: skip
+           "factors", "code", "smooth", "trial", "before", "atoms", "weights", "count"}  # fmt: skip
 
 
 def _resume(problem: Any, method: Any, state: Any, warm: Any) -> Any:
@@ -201,6 +201,8 @@ def run(method: Any, problem: Any, x: Value, limits: Limits, warm: Any = None) -
         error.ending = _ending(problem, x, state, as_code(INTERRUPTED), count, best, history)  # type: ignore[attr-defined]
         raise
     x, state, code, count, best, history = now
+    finish = getattr(method, "finish", None)  # what steps do not need, and a result has
+    state = state if finish is None else finish(problem, x, state)
     out_of_time = MAX_ITERATIONS
     if limits.evaluations is not None:
         out_of_time = either(count >= limits.iterations, MAX_ITERATIONS, MAX_EVALUATIONS)

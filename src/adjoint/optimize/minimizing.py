@@ -16,6 +16,8 @@ from adjoint.linear.solvers.iteration import TRACED
 from adjoint.linear.solvers.monitor import Monitor
 from adjoint.optimize.captured import close_over, close_over_all
 from adjoint.optimize.choosing import choose_method, is_plain
+from adjoint.optimize.composite.objective import Composite
+from adjoint.optimize.composite.solving import minimize_composite
 from adjoint.optimize.constrained.constraints import Constraint
 from adjoint.optimize.constrained.solving import minimize_constrained
 from adjoint.optimize.derivatives import attach_envelope
@@ -115,6 +117,8 @@ def minimize(
             curvature = lambda x, u, *a: product((x, u), *a)
             f, grad = (_ignore_more(function, own) for function in (f, grad))
     setting = Setting.of(title, f, x0, bounds, scale, frozen, grad, has_aux, curvature)
+    if isinstance(method, Composite):
+        method.check(setting)
     limits = read_limits(title, max_iterations, max_evaluations, history, callback, stop, progress)
     tol = choose_tolerance(setting.unknowns.dtype) if tol is None else tol
     if not isinstance(tol, TRACED) and not tol >= 0:
@@ -122,12 +126,13 @@ def minimize(
     rejected = (reject,) if isinstance(reject, type) else tuple(reject)
     facts = {"method": "", "note": ""}
 
-    def solve(start: Any, known: Any, *theta: Any) -> Any:
+    def solve(start: Any, known: Any, *theta: Any, method: Any = method) -> Any:
         problem = setting.problem(known, theta, known[2], rejected)
         chosen = choose_method(title, method, problem)
         facts["method"] = chosen if isinstance(chosen, str) else type(chosen).__name__
         v = problem.project(setting.unknowns.vector(start))
         with np.errstate(all="ignore"):
+            v = chosen.start(problem, v) if isinstance(chosen, Composite) else v
             if isinstance(chosen, str):
                 ending = run_scipy(chosen, problem, v, limits)
             else:
@@ -138,6 +143,8 @@ def minimize(
 
     if isinstance(differentiate, Unrolled):
         x, reports = solve(setting.x0, (*setting.known, tol), *args)
+    elif isinstance(method, Composite):
+        x, reports = minimize_composite(method, setting, solve, differentiate, check, (*setting.known, tol), args)
     else:
         equation = equation_for(title, ("symmetric",) if setting.box is None else (), "auto", differentiate, check)
         function = ImplicitFunction(setting.conditions(), solve, setting.x0, equation, True, title, is_plain(method))

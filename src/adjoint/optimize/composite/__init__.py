@@ -1,0 +1,1 @@
+"""Minimization of f + Ω: projected and proximal gradients, Frank-Wolfe, mirror descent, splitting."""

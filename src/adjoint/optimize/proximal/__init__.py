@@ -1,0 +1,54 @@
+"""Terms of an objective by their proximal operators, prox(x, γ) = argmin Ω(p) + ‖p - x‖² / 2γ, and how to combine them.
+
+```python
+from adjoint.optimize import proximal
+proximal.l1(1.0).prox(np.array([3.0, -0.5]))  # → [2.0, 0.0]
+proximal.l1(1.0)(np.array([3.0, -0.5]))  # → 3.5
+```
+"""
+
+from adjoint.optimize.proximal.calculus import (
+    add_linear,
+    add_square,
+    compose,
+    conjugate,
+    from_set,
+    scale,
+    separable,
+    translate,
+)
+from adjoint.optimize.proximal.nonconvex import l0, mcp, scad
+from adjoint.optimize.proximal.norms import elastic_net, group, l1, l2, linf, maximum, nuclear, owl
+from adjoint.optimize.proximal.smooth import huber, log_barrier, negentropy, quadratic, squared_l2, zero
+from adjoint.optimize.proximal.term import Term
+from adjoint.optimize.proximal.total_variation import total_variation
+
+__all__ = [
+    "Term",
+    "add_linear",
+    "add_square",
+    "compose",
+    "conjugate",
+    "elastic_net",
+    "from_set",
+    "group",
+    "huber",
+    "l0",
+    "l1",
+    "l2",
+    "linf",
+    "log_barrier",
+    "maximum",
+    "mcp",
+    "negentropy",
+    "nuclear",
+    "owl",
+    "quadratic",
+    "scad",
+    "scale",
+    "separable",
+    "squared_l2",
+    "total_variation",
+    "translate",
+    "zero",
+]

@@ -1,0 +1,230 @@
+"""Boxes, and the part of a box where a linear function has one value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, final
+
+import numpy as np
+
+from adjoint.linear.solvers.iteration import TRACED
+from adjoint.optimize.iteration import repeat
+from adjoint.optimize.sets.set import Set, check_number, face
+from adjoint.program.types import Value
+
+__all__ = ["Box", "BoxSection", "Free", "box", "box_section", "capped_simplex", "free", "nonnegative"]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Free(Set):
+    """All numbers."""
+
+    name: ClassVar[str] = "free"
+    separable: ClassVar[bool] = True
+
+    def _project(self, x: Value) -> Value:
+        return x
+
+    def _project_entropy(self, x: Value) -> Value:
+        return x
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Box(Set):
+    """lower ≤ x ≤ upper."""
+
+    lower: Any
+    upper: Any
+    name: ClassVar[str] = "box"
+    separable: ClassVar[bool] = True
+
+    def _project(self, x: Value) -> Value:
+        at = face(x)
+        # NaN stays NaN: it lies neither below nor above
+        return np.where(at < self.lower, self.lower, np.where(at > self.upper, self.upper, x)).astype(x.dtype)
+
+    def _lmo(self, u: Value) -> Value:
+        return np.where(face(u) > 0, self.upper, self.lower) + 0 * u
+
+    def _project_entropy(self, x: Value) -> Value:
+        return self._project(x)
+
+    def support(self, u: Any) -> Value:
+        """Σ max(lower u, upper u), where a bound times 0 is 0."""
+        u = self._read("support", u)
+        best = np.where(face(u) > 0, self.upper, self.lower)
+        return np.sum(np.where(face(u) == 0, 0.0, np.where(face(u) == 0, 0.0, best) * u))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class BoxSection(Set):
+    """lower ≤ x ≤ upper with ⟨weights, x⟩ = total.
+
+    p = clip(x - τ w, lower, upper), where τ makes φ(τ) = ⟨w, p⟩ equal to the total. φ falls, and is linear between the
+    2n points where an element reaches a bound: the piece with the solution is found among these by halving, and τ
+    then exactly.
+    """
+
+    lower: Any
+    upper: Any
+    weights: Any
+    total: Any
+    name: ClassVar[str] = "box_section"
+    axes: ClassVar[int | None] = 1
+
+    def _spread(self, x: Value) -> tuple[Value, Value, Value]:
+        return tuple(
+            np.broadcast_to(v, x.shape) + np.zeros_like(face(x)) for v in (self.lower, self.upper, self.weights)
+        )  # type: ignore[return-value]
+
+    def _project(self, x: Value) -> Value:
+        low, high, w = self._spread(x)
+        at, lo, hi, slope = (face(v) for v in (x, low, high, w))
+        total = face(self.total + np.zeros((), x.dtype))
+        self._check(lo, hi, slope, total)
+        counts = slope != 0
+        safe = np.where(counts, slope, 1.0)
+        points = np.concatenate(
+            [np.where(counts, (at - lo) / safe, np.inf), np.where(counts, (at - hi) / safe, np.inf)]
+        )
+        points = np.sort(points)
+        n = 2 * x.size
+
+        def height(tau: Value) -> Value:
+            return np.sum(np.where(counts, slope * np.minimum(np.maximum(at - tau * slope, lo), hi), 0.0))
+
+        def halve(_: Any, ends: Any) -> Any:
+            first, last = ends  # φ(points[first]) ≥ total > φ(points[last]), where -1 and n are the infinities
+            middle = (first + last) // 2
+            tau = np.take(points, np.minimum(np.maximum(middle, 0), n - 1))
+            finite = np.isfinite(tau)
+            above = np.where(finite, height(np.where(finite, tau, 0.0)) >= total, tau < 0)
+            here = last - first > 1
+            return np.where(here & above, middle, first), np.where(here & ~above, middle, last)
+
+        start = (np.int64(-1) + 0 * n, np.int64(n))
+        first, last = repeat(int(np.ceil(np.log2(n + 2))) + 1, halve, start, (points,))
+        left = np.where(first >= 0, np.take(points, np.maximum(first, 0)), -np.inf)
+        right = np.where(last < n, np.take(points, np.minimum(last, n - 1)), np.inf)
+        middle = _between(left, right)
+        moved = at - middle * slope
+        inside = counts & (moved > lo) & (moved < hi)
+        bound = np.where(moved <= lo, low, high)
+        square = np.sum(np.where(inside, w * w, 0.0))
+        square = np.where(face(square) > 0, square, 1.0)
+        held = np.where(counts & ~inside, np.where(counts & ~inside, bound, 0.0) * w, 0.0)
+        tau = (np.sum(np.where(inside, w * x, 0.0)) + np.sum(held) - self.total) / square
+        alone = np.where(at < lo, low, np.where(at > hi, high, x))
+        return np.where(inside, x - tau * w, np.where(counts, bound, alone))
+
+    def _check(self, lower: Any, upper: Any, weights: Any, total: Any) -> None:
+        if any(isinstance(v, TRACED) for v in (lower, upper, weights, total)):
+            return
+        with np.errstate(invalid="ignore"):
+            least = np.sum(np.where(weights == 0, 0.0, np.minimum(weights * lower, weights * upper)))
+            most = np.sum(np.where(weights == 0, 0.0, np.maximum(weights * lower, weights * upper)))
+        slack = 1e-9 * (1.0 + abs(total))
+        if not least - slack <= total <= most + slack:
+            raise ValueError(f"sets.{self.name}: nothing lies in it: ⟨weights, x⟩ is between {least:g} and {most:g} "
+                             f"within the bounds, and total is {total:g}.")  # fmt: skip
+
+    def _lmo(self, u: Value) -> Value:
+        """The fractional knapsack: elements are raised from one bound to the other by falling u / w."""
+        low, high, w = self._spread(u)
+        ratio = np.where(face(w) != 0, face(u) / np.where(face(w) != 0, face(w), 1.0), 0.0)
+        # with τ just right, x = upper where u > τ w and lower where u < τ w; one element lies between
+        up = face(w) > 0
+        least, most = np.where(up, w * low, w * high), np.where(up, w * high, w * low)
+        order = np.argsort(-ratio)
+        room = (most - least)[order]
+        before = np.cumsum(room) - room
+        given = np.minimum(np.maximum(self.total - np.sum(least) - before, 0.0), room)
+        part = np.zeros_like(given)
+        part[order] = given
+        flat = np.where(face(u) > 0, high, low)
+        return np.where(face(w) != 0, (least + part) / np.where(face(w) != 0, w, 1.0), flat)
+
+
+def _between(left: Value, right: Value) -> Value:
+    """A number between two, of which one or both may be infinite."""
+    has_left, has_right = np.isfinite(left), np.isfinite(right)
+    a, b = np.where(has_left, left, 0.0), np.where(has_right, right, 0.0)
+    both = 0.5 * a + 0.5 * b
+    step = 1.0 + np.abs(a + b)
+    return np.where(has_left & has_right, both, np.where(has_left, a + step, np.where(has_right, b - step, 0.0)))
+
+
+def free() -> Free:
+    """All numbers: the projection is x itself.
+
+    ```python
+    ad.optimize.sets.free().project(np.array([1.0, -2.0]))  # → [1.0, -2.0]
+    ```
+    """
+    return Free()
+
+
+def box(lower: Any, upper: Any) -> Box:
+    """lower ≤ x ≤ upper, number by number; bounds are numbers or arrays, and may be infinite.
+
+    Bounds that rounding has crossed are taken as equal.
+
+    ```python
+    ad.optimize.sets.box(0.0, 1.0).project(np.array([-2.0, 0.5, 3.0]))  # → [0.0, 0.5, 1.0]
+    ```
+    """
+    lower, upper = (v if isinstance(v, TRACED) else np.asarray(v, float)[()] for v in (lower, upper))
+    if not isinstance(lower, TRACED) and not isinstance(upper, TRACED):
+        with np.errstate(invalid="ignore"):
+            gap = np.where(
+                np.isfinite(lower) & np.isfinite(upper), lower - upper, np.where(lower > upper, np.inf, -1.0)
+            )
+        if np.isnan(lower).any() or np.isnan(upper).any():
+            raise ValueError("sets.box: a bound is NaN; where there is none it is -np.inf or np.inf.")
+        if np.any(gap > 1e-12 * (1.0 + np.abs(np.where(np.isfinite(upper), upper, 0.0)))):
+            raise ValueError(
+                f"sets.box: the lower bound is above the upper one by {np.max(gap):g}; nothing lies between."
+            )
+        crossed = gap > 0
+        middle = 0.5 * (np.where(crossed, lower, 0.0) + np.where(crossed, upper, 0.0))
+        lower, upper = np.where(crossed, middle, lower)[()], np.where(crossed, middle, upper)[()]
+    return Box(lower, upper)
+
+
+def nonnegative() -> Box:
+    """x ≥ 0, number by number.
+
+    ```python
+    ad.optimize.sets.nonnegative().project(np.array([-2.0, 0.5]))  # → [0.0, 0.5]
+    ```
+    """
+    return Box(0.0, np.inf)
+
+
+def box_section(lower: Any, upper: Any, weights: Any, total: Any) -> BoxSection:
+    """The part of a box where ⟨weights, x⟩ = total; exact, in O(n log n).
+
+    The dual of a support vector machine is a problem on one.
+
+    ```python
+    section = ad.optimize.sets.box_section(0.0, 1.0, np.array([1.0, -1.0, 2.0]), 1.0)
+    section.project(np.array([0.5, 0.5, 3.0]))  # → [0.0, 1.0, 1.0]
+    ```
+    """
+    bounds = box(lower, upper)
+    return BoxSection(bounds.lower, bounds.upper, weights, total)
+
+
+def capped_simplex(total: Any = 1.0, cap: Any = 1.0) -> BoxSection:
+    """0 ≤ x ≤ cap with Σ x = total.
+
+    ```python
+    ad.optimize.sets.capped_simplex(2.0).project(np.array([3.0, 0.7, 0.5]))  # → [1.0, 0.6, 0.4]
+    ```
+    """
+    check_number("capped_simplex", "cap", cap)
+    check_number("capped_simplex", "total", total)
+    return BoxSection(0.0, cap, 1.0, total)

@@ -1,0 +1,104 @@
+"""Half-spaces, hyperplanes, affine subspaces."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, final
+
+import numpy as np
+
+from adjoint.base.errors import ShapeError
+from adjoint.linear.solvers.iteration import TRACED
+from adjoint.optimize.sets.set import Set, face, point
+from adjoint.program.types import Value
+
+__all__ = ["affine", "half_space", "hyperplane"]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class HalfSpace(Set):
+    """⟨a, x⟩ ≤ b."""
+
+    a: Any
+    b: Any
+    name: ClassVar[str] = "half_space"
+
+    def _project(self, x: Value) -> Value:
+        excess = np.sum(self.a * x) - self.b
+        return np.where(face(excess) > 0, x - self.a * (excess / np.sum(self.a * self.a)), x)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Hyperplane(Set):
+    """⟨a, x⟩ = b."""
+
+    a: Any
+    b: Any
+    name: ClassVar[str] = "hyperplane"
+
+    def _project(self, x: Value) -> Value:
+        return x - self.a * ((np.sum(self.a * x) - self.b) / np.sum(self.a * self.a))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Affine(Set):
+    """A x = b; p = x - A⁺ (A x - b)."""
+
+    A: Any
+    b: Any
+    name: ClassVar[str] = "affine"
+    axes: ClassVar[int | None] = 1
+
+    def _project(self, x: Value) -> Value:
+        if x.shape[0] != self.A.shape[1]:
+            raise ShapeError(f"sets.affine: x has {x.shape[0]} numbers, and A {self.A.shape[1]} columns.")
+        return x - np.linalg.pinv(self.A) @ (self.A @ x - self.b)
+
+
+def _read_normal(title: str, a: Any) -> Value:
+    a = point(f"sets.{title}: a", a)
+    if not isinstance(a, TRACED) and not np.any(a):
+        raise ValueError(f"sets.{title}: a is zero, so that it has no direction.")
+    return a
+
+
+def half_space(a: Any, b: Any) -> HalfSpace:
+    """⟨a, x⟩ ≤ b.
+
+    ```python
+    ad.optimize.sets.half_space(np.array([1.0, 1.0]), 1.0).project(np.array([2.0, 1.0]))  # → [1.0, 0.0]
+    ```
+    """
+    return HalfSpace(_read_normal("half_space", a), b)
+
+
+def hyperplane(a: Any, b: Any) -> Hyperplane:
+    """⟨a, x⟩ = b.
+
+    ```python
+    ad.optimize.sets.hyperplane(np.array([1.0, 1.0]), 1.0).project(np.array([0.0, 0.0]))  # → [0.5, 0.5]
+    ```
+    """
+    return Hyperplane(_read_normal("hyperplane", a), b)
+
+
+def affine(A: Any, b: Any) -> Affine:
+    """A x = b, for a matrix A; rows that depend on others do no harm where b agrees with them.
+
+    ```python
+    ad.optimize.sets.affine(np.array([[1.0, 1.0, 0.0]]), np.array([1.0])).project(np.zeros(3))  # → [0.5, 0.5, 0.0]
+    ```
+    """
+    A, b = point("sets.affine: A", A, 2), point("sets.affine: b", b, 1)
+    if A.shape[0] != b.shape[0]:
+        raise ShapeError(f"sets.affine: A has {A.shape[0]} rows, and b {b.shape[0]} numbers.")
+    if not isinstance(A, TRACED) and not isinstance(b, TRACED):
+        away = np.linalg.norm(A @ (np.linalg.pinv(A) @ b) - b)
+        if away > 1e-8 * (1.0 + np.linalg.norm(b)):
+            raise ValueError(
+                f"sets.affine: no x has A x = b: the rows of A depend on each other, and b is {away:.3g} off."
+            )
+    return Affine(A, b)
