@@ -56,10 +56,10 @@ def draw_path(plt: Any) -> Any:
         ).value
     )
     factors = np.logspace(np.log10(np.max(np.abs(X.T @ y))) - 1e-3, 0.5, 120)
-    path, slopes = ad.jit(ad.vmap(lambda lam: (solve(lam), ad.jacobian(solve)(lam))))(factors)
+    path, derivatives = ad.jit(ad.vmap(lambda lam: (solve(lam), ad.jacobian(solve)(lam))))(factors)
     figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6), sharex=True)
     left.semilogx(factors, path, lw=1.2, label=data.feature_names)
-    right.semilogx(factors, slopes * factors[:, None], lw=1.2)
+    right.semilogx(factors, derivatives * factors[:, None], lw=1.2)
     left.set_ylabel("coefficients")
     right.set_ylabel("derivative in log λ")
     for axis in (left, right):

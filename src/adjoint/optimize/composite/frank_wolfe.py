@@ -102,13 +102,13 @@ class FrankWolfe(Composite):
             return unknowns.flat(self.term.lmo(u))
         return self.term.lmo(-g)
 
-    def _room(self, problem: Problem) -> int:
+    def _capacity(self, problem: Problem) -> int:
         return self.atoms if self.away else 1
 
     def init(self, problem: Problem, x: Value) -> _State:
         """x as the only atom."""
         f, g = problem.value_and_gradient(x)
-        k = self._room(problem)
+        k = self._capacity(problem)
         atoms = np.zeros((k, problem.size), problem.dtype) + 0 * x
         atoms = np.concatenate([x[None], atoms[1:]])
         weights = np.concatenate([np.ones(1, problem.dtype), np.zeros(k - 1, problem.dtype)]) + 0 * f
@@ -124,40 +124,46 @@ class FrankWolfe(Composite):
         atoms, weights = state.atoms, state.weights
         worst, leaves = np.int64(0), no(state.value == state.value)
         if self.away:
-            slopes = np.where(weights > 0, atoms @ g, -np.inf)
-            worst = np.argmax(slopes)
+            along = np.where(weights > 0, atoms @ g, -np.inf)
+            worst = np.argmax(along)
             share = np.take(weights, worst)
             back = x - np.take(atoms, worst, axis=0)
             leaves = both(-np.vdot(g, back) > -np.vdot(g, d), share < 1.0)
             leaves = both(leaves, np.vdot(g, back) < 0)
             d = either(leaves, back, d)
             longest = either(leaves, share / either(share < 1.0, 1.0 - share, 1.0 + 0 * share), longest)
-        slope, square = np.vdot(g, d), np.vdot(d, d)
+        derivative, square = np.vdot(g, d), np.vdot(d, d)
         if self.step_rule == "open loop":
-            gamma, curvature, good = 2.0 / (state.count + 2.0) + 0 * slope, state.curvature, slope == slope
+            gamma, curvature, good = (
+                2.0 / (state.count + 2.0) + 0 * derivative,
+                state.curvature,
+                derivative == derivative,
+            )
             gamma = np.minimum(gamma, longest)
             moved = x + gamma * d
             f_new, g_new = problem.value_and_gradient(moved)
         else:
-            moved, f_new, g_new, gamma, curvature, good = self._search(problem, x, state, d, slope, square, longest)
+            moved, f_new, g_new, gamma, curvature, good = self._search(
+                problem, x, state, d, derivative, square, longest
+            )
         if self.away:
             atoms, weights = _reweigh(atoms, weights, x, s, gamma, leaves, worst, gamma >= longest)
             moved = either(good, weights @ atoms, x)  # a mean of points of the set, so that rounding leads nowhere else
         gap = np.vdot(g_new, moved - self._vertex(problem, g_new))
-        hidden = -slope <= 100.0 * problem.eps * np.abs(state.value)
+        hidden = -derivative <= 100.0 * problem.eps * np.abs(state.value)
         code = either(good, RUNNING, either(hidden, NO_PROGRESS, LINE_SEARCH_FAILED))
         new = _State(f_new, g_new, curvature, state.count + 1, atoms, weights, gap, as_code(code))
         return moved, new
 
     def _search(
-        self, problem: Problem, x: Value, state: _State, d: Value, slope: Value, square: Value, longest: Value
+        self, problem: Problem, x: Value, state: _State, d: Value, derivative: Value, square: Value, longest: Value
     ) -> tuple[Value, Value, Value, Value, Value, Any]:
         """γ = -⟨∇f, d⟩ / (β ‖d‖²), where β is doubled until the quadratic model with it lies above f."""
         square = either(square > 0, square, 1.0 + 0 * square)
         blur = 100.0 * problem.eps * np.abs(state.value)
 
         def at(beta: Value) -> Any:
-            gamma = np.minimum(-slope / (beta * square), longest)
+            gamma = np.minimum(-derivative / (beta * square), longest)
             moved = x + gamma * d
             f_new, g_new = problem.value_and_gradient(moved)
             return moved, f_new, g_new, gamma, beta
@@ -165,12 +171,12 @@ class FrankWolfe(Composite):
         def enough(now: Any) -> Any:
             _, f_new, g_new, gamma, beta, _ = now
             bend = 0.5 * beta * gamma * gamma * square
-            right = either(bend > blur, f_new <= state.value + gamma * slope + bend,
+            right = either(bend > blur, f_new <= state.value + gamma * derivative + bend,
                            np.vdot(g_new - state.gradient, d) <= beta * gamma * square)  # fmt: skip
             return both(np.isfinite(f_new), right)
 
         known = state.curvature > 0
-        fresh = np.maximum(-slope / square, 1e-10 + 0 * slope)
+        fresh = np.maximum(-derivative / square, 1e-10 + 0 * derivative)
         start = either(known, 0.7 * state.curvature, fresh)
         now = (*at(start), np.int64(0))
         goes_on = lambda now: both(no(enough(now)), now[5] < TRIALS)
@@ -189,21 +195,21 @@ class FrankWolfe(Composite):
 def _reweigh(
     atoms: Value, weights: Value, x: Value, s: Value, gamma: Value, leaves: Any, worst: Any, dropped: Any
 ) -> tuple[Value, Value]:
-    """Atoms and weights of x + γ d. Where there is no room for a new atom, x itself takes the place of all."""
-    place = np.arange(len(weights))
+    """Atoms and weights of x + γ d. Where there is no space for a new atom, x itself stands for all."""
+    index = np.arange(len(weights))
     same = np.all(atoms == s, axis=1) & (weights > 0)
     known = np.any(same)
     full = both(no(known), np.all(weights > 0))
     first = np.where(np.arange(len(weights)) == 0, 1.0, 0.0).astype(weights.dtype)
-    atoms = either(both(full, no(leaves)), np.where((place == 0)[:, None], x[None], atoms), atoms)
+    atoms = either(both(full, no(leaves)), np.where((index == 0)[:, None], x[None], atoms), atoms)
     weights = either(both(full, no(leaves)), first, weights)
     at = either(known, np.argmax(same), np.argmax(weights <= 0))
-    towards = (1.0 - gamma) * weights + np.where(place == at, gamma, 0.0)
+    towards = (1.0 - gamma) * weights + np.where(index == at, gamma, 0.0)
     towards = np.where(towards > 1e-15, towards, 0.0)
-    aside = (1.0 + gamma) * weights - np.where(place == worst, gamma, 0.0)
-    aside = np.where((place == worst) & dropped, 0.0, np.maximum(aside, 0.0))
+    aside = (1.0 + gamma) * weights - np.where(index == worst, gamma, 0.0)
+    aside = np.where((index == worst) & dropped, 0.0, np.maximum(aside, 0.0))
     new = either(leaves, aside, towards)
-    atoms = either(leaves, atoms, np.where((place == at)[:, None], s[None], atoms))
+    atoms = either(leaves, atoms, np.where((index == at)[:, None], s[None], atoms))
     return atoms, new / np.sum(new)
 
 

@@ -31,14 +31,14 @@ def minimize_composite(
     is f + Ω at x, differentiated through x too: where a set changes with θ, its points do.
     """
     leaves, structure = tree.flatten(method)
-    places = [i for i, leaf in enumerate(leaves) if isinstance(leaf, TRACED)]
-    own = [leaves[i] for i in places]
+    traced = [i for i, leaf in enumerate(leaves) if isinstance(leaf, TRACED)]
+    own = [leaves[i] for i in traced]
 
     def rebuild(values: Sequence[Any]) -> Composite:
-        if not places:
+        if not traced:
             return method
         full = list(leaves)
-        for i, value in zip(places, values, strict=True):
+        for i, value in zip(traced, values, strict=True):
             full[i] = value
         return tree.unflatten(structure, full)
 

@@ -238,10 +238,10 @@ class ADMM(_Split):
 
         def newton(now: Any) -> Any:
             x, g, _, count = now
-            slope = g + A.T @ (y + rho * (A @ x - z))
+            gradient = g + A.T @ (y + rho * (A @ x - z))
             values, vectors = np.linalg.eigh(problem.hessian(x) + rho * square)
             values = np.maximum(np.abs(values), 1e-14 * np.max(np.abs(values)) + 1e-100)
-            x = x - vectors @ ((vectors.T @ slope) / values)
+            x = x - vectors @ ((vectors.T @ gradient) / values)
             g = problem.gradient(x)
             return x, g, np.max(np.abs(g + A.T @ (y + rho * (A @ x - z)))), count + 1
 

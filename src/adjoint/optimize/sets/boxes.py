@@ -82,11 +82,11 @@ class BoxSection(Set):
 
     def _project(self, x: Value) -> Value:
         low, high, w = self._spread(x)
-        at, lo, hi, slope = (face(v) for v in (x, low, high, w))
+        at, lo, hi, weight = (face(v) for v in (x, low, high, w))
         total = face(self.total + np.zeros((), x.dtype))
-        self._check(lo, hi, slope, total)
-        counts = slope != 0
-        safe = np.where(counts, slope, 1.0)
+        self._check(lo, hi, weight, total)
+        counts = weight != 0
+        safe = np.where(counts, weight, 1.0)
         points = np.concatenate(
             [np.where(counts, (at - lo) / safe, np.inf), np.where(counts, (at - hi) / safe, np.inf)]
         )
@@ -94,7 +94,7 @@ class BoxSection(Set):
         n = 2 * x.size
 
         def height(tau: Value) -> Value:
-            return np.sum(np.where(counts, slope * np.minimum(np.maximum(at - tau * slope, lo), hi), 0.0))
+            return np.sum(np.where(counts, weight * np.minimum(np.maximum(at - tau * weight, lo), hi), 0.0))
 
         def halve(_: Any, ends: Any) -> Any:
             first, last = ends  # φ(points[first]) ≥ total > φ(points[last]), where -1 and n are the infinities
@@ -110,7 +110,7 @@ class BoxSection(Set):
         left = np.where(first >= 0, np.take(points, np.maximum(first, 0)), -np.inf)
         right = np.where(last < n, np.take(points, np.minimum(last, n - 1)), np.inf)
         middle = _between(left, right)
-        moved = at - middle * slope
+        moved = at - middle * weight
         inside = counts & (moved > lo) & (moved < hi)
         bound = np.where(moved <= lo, low, high)
         square = np.sum(np.where(inside, w * w, 0.0))
@@ -139,9 +139,9 @@ class BoxSection(Set):
         up = face(w) > 0
         least, most = np.where(up, w * low, w * high), np.where(up, w * high, w * low)
         order = np.argsort(-ratio)
-        room = (most - least)[order]
-        before = np.cumsum(room) - room
-        given = np.minimum(np.maximum(self.total - np.sum(least) - before, 0.0), room)
+        span = (most - least)[order]
+        before = np.cumsum(span) - span
+        given = np.minimum(np.maximum(self.total - np.sum(least) - before, 0.0), span)
         part = np.zeros_like(given)
         part[order] = given
         flat = np.where(face(u) > 0, high, low)

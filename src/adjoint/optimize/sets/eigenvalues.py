@@ -50,9 +50,9 @@ def apply_to_eigenvalues(function: Callable[[Value], Value], X: Value) -> Value:
         step = 1e-7 * (1.0 + np.max(np.abs(stop_gradient(w))))
         gap = w[:, None] - w[None, :]
         near = np.abs(stop_gradient(gap)) <= step
-        # f takes equal numbers to equal ones, so f'ᵢᵢ - f'ᵢⱼ is the same for both: the slope of one against the other
-        slope = _slopes(function, w)
-        L = np.where(near, slope, (f[:, None] - f[None, :]) / np.where(near, 1.0, gap))
+        # f takes equal numbers to equal ones, so f'ᵢᵢ - f'ᵢⱼ is the same for both: the derivative of one against the other
+        derivative = _secants(function, w)
+        L = np.where(near, derivative, (f[:, None] - f[None, :]) / np.where(near, 1.0, gap))
         L = np.where(np.eye(len(w)) > 0, 0.0, L)
         return (V * f) @ V.T, V @ (L * E + np.diag(moved)) @ V.T
 
@@ -61,7 +61,7 @@ def apply_to_eigenvalues(function: Callable[[Value], Value], X: Value) -> Value:
     return np.where(finite, ruled(np.where(finite, 0.5 * (X + X.T), 0.0)), np.nan)
 
 
-def _slopes(function: Callable[[Value], Value], w: Value) -> Value:
+def _secants(function: Callable[[Value], Value], w: Value) -> Value:
     """∂fᵢ/∂wᵢ of each number alone, the others at rest, minus its effect on the others of its kind: from one push.
 
     For f that is a function of each number and of sums over all of them, (e.g. wᵢ - τ(w)), a push along a direction
@@ -74,11 +74,11 @@ def _slopes(function: Callable[[Value], Value], w: Value) -> Value:
     centered = sign - (same @ sign) / np.sum(same, axis=1)
     whole = np.abs(centered) > 1e-9
     pushed = jvp(function, (w,), (centered,))[1]
-    slope = np.where(whole, pushed / np.where(whole, centered, 1.0), 0.0)
-    # a number whose direction vanished takes the slope of another one of its group
+    derivative = np.where(whole, pushed / np.where(whole, centered, 1.0), 0.0)
+    # a number whose direction vanished takes the derivative of another one of its group
     known = same * whole[None, :]
     count = np.sum(known, axis=1)
-    mean = (known @ slope) / np.where(count > 0, count, 1.0)
+    mean = (known @ derivative) / np.where(count > 0, count, 1.0)
     return np.broadcast_to(mean[:, None], (n, n))
 
 

@@ -35,8 +35,10 @@ def _find_multiplier(values: Value, d: Value, radius: Value) -> Value:
         m = measure(lam)
         above = m > radius
         low, high = np.where(above, lam, low), np.where(above, high, lam)
-        slope = np.sum(weights * values / (1.0 + lam * values) ** 3)
-        new = lam + (m * m / np.where(slope > 0, slope, 1.0)) * (m - radius) / np.where(radius > 0, radius, 1.0)
+        derivative = np.sum(weights * values / (1.0 + lam * values) ** 3)
+        new = lam + (m * m / np.where(derivative > 0, derivative, 1.0)) * (m - radius) / np.where(
+            radius > 0, radius, 1.0
+        )
         good = np.logical_and(np.logical_and(new > low, new < high), np.isfinite(new))
         return np.where(good, new, 0.5 * (low + high)), low, high
 

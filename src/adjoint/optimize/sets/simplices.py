@@ -50,8 +50,8 @@ class Simplex(Set):
         """Where the largest numbers are: the nearest sparse point has its numbers there."""
         if self.nonzeros is None or self.nonzeros >= x.size:
             return None
-        place = np.argsort(np.argsort(-x, kind="stable"), kind="stable")
-        return place < self.nonzeros
+        rank = np.argsort(np.argsort(-x, kind="stable"), kind="stable")
+        return rank < self.nonzeros
 
     def _lmo(self, u: Value) -> Value:
         return np.where(np.arange(u.size) == np.argmax(face(u)), self.total, 0.0).astype(u.dtype)

@@ -84,7 +84,7 @@ def _find_positive(x: Value, a: Value, b: Value) -> tuple[Value, Any]:
     at = lambda z: np.maximum(x - z[:m, None] - z[None, m:], 0.0)
     dual = lambda z: 0.5 * np.sum(at(z) ** 2) + np.sum(a * z[:m]) + np.sum(b * z[m:])
 
-    def slope(z: Value) -> Value:
+    def gradient(z: Value) -> Value:
         P = at(z)
         return np.concatenate([a - np.sum(P, 1), b - np.sum(P, 0)])
 
@@ -99,7 +99,7 @@ def _find_positive(x: Value, a: Value, b: Value) -> tuple[Value, Any]:
         t, _ = loop(shorter, lambda s: (0.5 * s[0], s[1] + 1), (1.0 + 0 * here, np.int64(0) + 0 * count))
         new = z + t * d
         moved = np.any((at(new) > 0) != (at(z) > 0))
-        return new, slope(new), count + 1, moved
+        return new, gradient(new), count + 1, moved
 
     def goes_on(now: Any) -> Any:
         _, g, count, moved = now
@@ -109,7 +109,7 @@ def _find_positive(x: Value, a: Value, b: Value) -> tuple[Value, Any]:
     # rows and columns that each take half of what is too much
     start = np.concatenate([(np.sum(x, 1) - a) / n, np.zeros_like(b)])
     start = start + np.concatenate([np.zeros_like(a), (np.sum(x, 0) - np.sum(start[:m]) - b) / m])
-    first = (start, slope(start), np.int64(0), np.max(np.abs(start)) >= 0)
+    first = (start, gradient(start), np.int64(0), np.max(np.abs(start)) >= 0)
     z, g, _, _ = loop(goes_on, step, first)
     return at(z) > 0, np.max(np.abs(g)) <= 1e-7 * (np.max(a) + np.max(b))
 
