@@ -58,7 +58,7 @@ def _bends(x: Value, t: Value) -> Value:
 def _find_bends(x: Value, t: Value) -> Value:
     """+1 where a segment begins that lies above the one before, -1 below, 0 elsewhere.
 
-    The derivatives low and high are those of the lines from the last bend that still fit into the tube; the tube's corners
+    The numbers low and high are how steep the lines are from the last bend that still fit into the tube; its corners
     that determine them are remembered. Where the tube leaves no line, the string bends at such a corner.
     """
     n = len(x)

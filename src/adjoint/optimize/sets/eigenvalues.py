@@ -50,7 +50,7 @@ def apply_to_eigenvalues(function: Callable[[Value], Value], X: Value) -> Value:
         step = 1e-7 * (1.0 + np.max(np.abs(stop_gradient(w))))
         gap = w[:, None] - w[None, :]
         near = np.abs(stop_gradient(gap)) <= step
-        # f takes equal numbers to equal ones, so f'ᵢᵢ - f'ᵢⱼ is the same for both: the derivative of one against the other
+        # f takes equal numbers to equal ones, so f'ᵢᵢ - f'ᵢⱼ is the same for both: of one against another
         derivative = _secants(function, w)
         L = np.where(near, derivative, (f[:, None] - f[None, :]) / np.where(near, 1.0, gap))
         L = np.where(np.eye(len(w)) > 0, 0.0, L)
