@@ -1,7 +1,8 @@
 """Cells of recurrent networks: one step, from an input and a state to the next state.
 
-Each has `project(x)`, the part that does not depend on the state (computed for a whole sequence at once), and
-`step(projected, state)`. Gates stand side by side in one matrix: (inputs, gates · width).
+Each has `project(x)`, the part that does not depend on the state (computed for a whole sequence at once),
+`recurrence()`, the weights as a loop reads them, and `step(projected, state, recurrence)`. Gates stand side by side in
+one matrix, (inputs, gates · width); in a loop they are apart, so that neither a step nor its derivative joins them.
 """
 
 from __future__ import annotations
@@ -19,6 +20,11 @@ from adjoint.program.types import Value
 from adjoint.scipy import special
 
 __all__ = ["GRUCell", "LSTMCell", "RNNCell"]
+
+
+def _gates(x: Value, width: int) -> tuple[Value, ...]:
+    """The parts of the last axis that belong to each gate."""
+    return tuple(x[..., i : i + width] for i in range(0, x.shape[-1], width))
 
 
 def _drawn(rng: Any, gates: int, inputs: int, width: int, dtype: Any) -> list[Value]:
@@ -66,15 +72,18 @@ class RNNCell:
     def project(self, x: Any) -> Value:
         return checked_input(self, x, self.input, self.input.shape[0]) @ self.input + self.bias
 
-    def step(self, projected: Value, state: Value) -> Value:
-        return self.activation(projected + state @ self.recurrent)
+    def recurrence(self) -> Value:
+        return self.recurrent
+
+    def step(self, projected: Value, state: Value, recurrence: Value) -> Value:
+        return self.activation(projected + state @ recurrence)
 
     def output(self, state: Value) -> Value:
         """What of a state is given to the outside."""
         return state
 
     def __call__(self, x: Any, state: Value, *, rng: Any = None) -> Value:
-        return self.step(self.project(x), state)
+        return self.step(self.project(x), state, self.recurrence())
 
 
 @dataclass(frozen=True)
@@ -112,27 +121,27 @@ class LSTMCell:
         zeros = np.zeros((*batch, self.width), self.recurrent.dtype)
         return zeros, zeros.copy()
 
-    def project(self, x: Any) -> Value:
-        return checked_input(self, x, self.input, self.input.shape[0]) @ self.input + self.bias
+    def project(self, x: Any) -> tuple[Value, ...]:
+        x = checked_input(self, x, self.input, self.input.shape[0])
+        return _gates(x @ self.input + self.bias, self.width)
 
-    def step(self, projected: Value, state: tuple[Value, Value]) -> tuple[Value, Value]:
+    def recurrence(self) -> tuple[Value, ...]:
+        return _gates(self.recurrent, self.width)
+
+    def step(
+        self, projected: tuple[Value, ...], state: tuple[Value, Value], recurrence: tuple[Value, ...]
+    ) -> tuple[Value, Value]:
         h, c = state
-        n = self.width
-        gates = projected + h @ self.recurrent
-        i, f, o = (
-            special.expit(gates[..., :n]),
-            special.expit(gates[..., n : 2 * n]),
-            special.expit(gates[..., 3 * n :]),
-        )
-        c = f * c + i * np.tanh(gates[..., 2 * n : 3 * n])
-        return o * np.tanh(c), c
+        i, f, g, o = [x + h @ w for x, w in zip(projected, recurrence, strict=True)]
+        c = special.expit(f) * c + special.expit(i) * np.tanh(g)
+        return special.expit(o) * np.tanh(c), c
 
     def output(self, state: tuple[Value, Value]) -> Value:
         """What of a state is given to the outside."""
         return state[0]
 
     def __call__(self, x: Any, state: tuple[Value, Value], *, rng: Any = None) -> tuple[Value, Value]:
-        return self.step(self.project(x), state)
+        return self.step(self.project(x), state, self.recurrence())
 
 
 @dataclass(frozen=True)
@@ -171,15 +180,17 @@ class GRUCell:
         """The state 0."""
         return np.zeros((*batch, self.width), self.recurrent.dtype)
 
-    def project(self, x: Any) -> Value:
-        return checked_input(self, x, self.input, self.input.shape[0]) @ self.input + self.bias
+    def project(self, x: Any) -> tuple[Value, ...]:
+        x = checked_input(self, x, self.input, self.input.shape[0])
+        return _gates(x @ self.input + self.bias, self.width)
 
-    def step(self, projected: Value, state: Value) -> Value:
-        n = self.width
-        own = state @ self.recurrent
-        gates = special.expit(projected[..., : 2 * n] + own[..., : 2 * n])
-        r, z = gates[..., :n], gates[..., n:]
-        candidate = np.tanh(projected[..., 2 * n :] + r * (own[..., 2 * n :] + self.candidate_bias))
+    def recurrence(self) -> tuple[Value, ...]:
+        return _gates(self.recurrent, self.width)
+
+    def step(self, projected: tuple[Value, ...], state: Value, recurrence: tuple[Value, ...]) -> Value:
+        r, z, n = [state @ w for w in recurrence]
+        r, z = special.expit(projected[0] + r), special.expit(projected[1] + z)
+        candidate = np.tanh(projected[2] + r * (n + self.candidate_bias))
         return candidate + z * (state - candidate)
 
     def output(self, state: Value) -> Value:
@@ -187,4 +198,4 @@ class GRUCell:
         return state
 
     def __call__(self, x: Any, state: Value, *, rng: Any = None) -> Value:
-        return self.step(self.project(x), state)
+        return self.step(self.project(x), state, self.recurrence())

@@ -46,11 +46,11 @@ class SequenceDecoder:
         return f"SequenceDecoder {self.cell.input.shape[0]} → {self.head.weight.shape[1]}"
 
     def __call__(self, x: Any, length: int, *, rng: Any = None) -> Value:
-        projected = apply(self.cell.project, ".cell", x)
-        start = np.broadcast_to(self.start, (*projected.shape[:-1], self.cell.width))
+        projected, recurrence = apply(self.cell.project, ".cell", x), self.cell.recurrence()
+        start = np.broadcast_to(self.start, (*as_values(x).shape[:-1], self.cell.width))
 
         def body(state: Value, _: Any) -> tuple[Value, Value]:
-            state = self.cell.step(projected, state)
+            state = self.cell.step(projected, state, recurrence)
             return state, state
 
         _, states = scan(body, start, None, length=length)

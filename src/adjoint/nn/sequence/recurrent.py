@@ -25,13 +25,15 @@ def run_cell(cell: Any, x: Any, state: Any = None, lengths: Any = None, *, rever
     With `lengths` […], a sequence ends there: its state stays, and its outputs behind are 0; backwards it begins there.
     """
     projected = apply(cell.project, "", x)
-    batch, steps = projected.shape[:-2], projected.shape[-2]
+    x = as_values(x)
+    batch, steps = x.shape[:-2], x.shape[-2]
+    recurrence = cell.recurrence()
     state = cell.start(batch) if state is None else state
-    xs: Any = np.moveaxis(projected, -2, 0)
+    xs: Any = tree.map(lambda part: np.moveaxis(part, -2, 0), projected)
     if lengths is None:
 
         def step(state: Any, projected: Value) -> tuple[Any, Value]:
-            state = cell.step(projected, state)
+            state = cell.step(projected, state, recurrence)
             return state, cell.output(state)
 
         last, outputs = scan(step, state, xs, reverse=reverse)
@@ -41,7 +43,7 @@ def run_cell(cell: Any, x: Any, state: Any = None, lengths: Any = None, *, rever
     def body(state: Any, item: Any) -> tuple[Any, Value]:
         projected, t = item
         inside = t < ends
-        new = cell.step(projected, state)
+        new = cell.step(projected, state, recurrence)
         kept = tree.map(lambda a, b: np.where(inside, a, b), new, state)
         return kept, np.where(inside, cell.output(new), 0)
 
