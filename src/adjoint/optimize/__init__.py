@@ -7,7 +7,7 @@ found.status, float(np.round(found.value["b"], 6))  # → ('converged', -2.0)
 ```
 """
 
-from adjoint.optimize import proximal, sets, updates
+from adjoint.optimize import manifolds, proximal, sets, updates
 from adjoint.optimize.composite.coordinates import BlockCoordinateDescent
 from adjoint.optimize.composite.frank_wolfe import FrankWolfe
 from adjoint.optimize.composite.mirror_descent import ExponentiatedGradient, MirrorDescent
@@ -24,6 +24,7 @@ from adjoint.optimize.least_squares.fitting import curve_fit, least_squares
 from adjoint.optimize.least_squares.gauss_newton import GaussNewton
 from adjoint.optimize.least_squares.marquardt import LevenbergMarquardt
 from adjoint.optimize.least_squares.sparse_marquardt import SparseMarquardt
+from adjoint.optimize.manifolds.on_manifold import OnManifold
 from adjoint.optimize.minimizing import minimize
 from adjoint.optimize.multistart import best_of, multistart
 from adjoint.optimize.optimum import Optimum
@@ -93,6 +94,7 @@ __all__ = [
     "Newton1D",
     "NewtonCG",
     "NewtonRoot",
+    "OnManifold",
     "Optimum",
     "Parabolic",
     "Picard",
@@ -121,6 +123,7 @@ __all__ = [
     "is_descent_direction",
     "least_squares",
     "lp",
+    "manifolds",
     "milp",
     "minimize",
     "minimize_scalar",
