@@ -15,12 +15,32 @@ if TYPE_CHECKING:
     from adjoint.integrate.choosing import choose, methods
     from adjoint.integrate.control import Controller
     from adjoint.integrate.explicit import RungeKutta
+    from adjoint.integrate.quadrature.integral import Integral, quad
+    from adjoint.integrate.quadrature.rules import gauss
+    from adjoint.integrate.quadrature.sampling import monte_carlo, qmc
+    from adjoint.integrate.quadrature.several import cubature, nquad
     from adjoint.integrate.rosenbrock import Rosenbrock
     from adjoint.integrate.solving import solve
     from adjoint.integrate.switching import Switching
     from adjoint.integrate.trajectory import Trajectory
 
-__all__ = ["Controller", "Rosenbrock", "RungeKutta", "Switching", "Trajectory", "choose", "methods", "solve"]
+__all__ = [
+    "Controller",
+    "Integral",
+    "Rosenbrock",
+    "RungeKutta",
+    "Switching",
+    "Trajectory",
+    "choose",
+    "cubature",
+    "gauss",
+    "methods",
+    "monte_carlo",
+    "nquad",
+    "qmc",
+    "quad",
+    "solve",
+]
 
 # Everything is loaded when it is first used.
 _HOMES = {
@@ -28,6 +48,10 @@ _HOMES = {
     "adjoint.integrate.control": "Controller",
     "adjoint.integrate.explicit": "RungeKutta",
     "adjoint.integrate.rosenbrock": "Rosenbrock",
+    "adjoint.integrate.quadrature.integral": "Integral quad",
+    "adjoint.integrate.quadrature.rules": "gauss",
+    "adjoint.integrate.quadrature.sampling": "monte_carlo qmc",
+    "adjoint.integrate.quadrature.several": "cubature nquad",
     "adjoint.integrate.solving": "solve",
     "adjoint.integrate.switching": "Switching",
     "adjoint.integrate.trajectory": "Trajectory",

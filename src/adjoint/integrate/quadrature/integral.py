@@ -1,0 +1,370 @@
+"""`quad`: integrals over an interval, and `Integral`, what it answers.
+
+    d/dθ ∫ₐᵇ f(x, θ) dx = ∫ₐᵇ ∂f/∂θ dx + f(b) b′ - f(a) a′ + Σ (f(p⁻) - f(p⁺)) p′
+
+The first term is an integral of its own, with its own error control; so derivatives of any order are as accurate as the
+integral itself, and breakpoints p, where f may jump, move like the ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, final
+
+import numpy as np
+
+from adjoint import tree
+from adjoint.api.gradients import vmap
+from adjoint.base.errors import DtypeError, SolveError, TraceError
+from adjoint.base.source import user_facing, warn_user
+from adjoint.conversion.driver import prepare
+from adjoint.debug import check
+from adjoint.implicit.vectors import to_arrays, to_vector
+from adjoint.integrate.derivative import detach, record_flat, types_of
+from adjoint.integrate.quadrature.adaptive import (
+    CONVERGED,
+    MAX_INTERVALS,
+    NO_PROGRESS,
+    NOT_FINITE,
+    Computed,
+    Substitution,
+    integrate_adaptively,
+)
+from adjoint.integrate.system import Arguments, read_state, trace_function
+from adjoint.linear.solvers.iteration import TRACED
+from adjoint.ops.custom import Attach
+from adjoint.program.program import Program, interpret
+from adjoint.program.trace import Tracer, primal
+from adjoint.program.types import Value
+from adjoint.transform.custom import BatchedRule
+from adjoint.transform.subprograms import jvp_program, pulled
+
+__all__ = ["Integral", "Quadrature", "inner", "integrate_program", "quad", "read_integrand"]
+
+METHODS = ("gauss-kronrod", "tanh-sinh", "clenshaw-curtis", "gauss")
+STATUSES = ("converged", "max intervals", "no further progress", "not finite")
+ADVICE = {
+    MAX_INTERVALS: "f is rough or oscillates: give a larger max_intervals, name its jumps and kinks as points=, or use "
+    "method='tanh-sinh' for singularities at the ends.",
+    NO_PROGRESS: "Rounding hides what is left, or f is not integrable: ask for a looser rtol, or look at f near its "
+    "singularities.",
+    NOT_FINITE: "NaN or infinity came out of f: name singularities as points=, or use method='tanh-sinh', which does "
+    "not ask for the ends.",
+}
+_LEGEND = ", ".join(f"{code} {words}" for code, words in enumerate(STATUSES))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Integral:
+    """An integral, an estimate of its error, and how it was found: a tree, so it goes through jit, vmap and grad.
+
+    ```python
+    found = ad.integrate.quad(np.sin, 0.0, np.pi)
+    float(np.round(found.value, 12)), found.status, bool(found.error < 1e-9)  # → (2.0, 'converged', True)
+    ```
+    """
+
+    value: Any  # in the structure of what f returns
+    error: Value  # of the largest component; no derivative
+    code: Value
+    evaluations: Value
+    method: str = field(default="", metadata={"static": True})
+
+    @property
+    def converged(self) -> Any:
+        """Whether the error is as small as was asked for."""
+        return self.code == CONVERGED
+
+    @property
+    def status(self) -> Any:
+        """How it ended, in words; an array of them after vmap."""
+        if isinstance(self.code, Tracer):
+            return "not known while the program is traced"
+        words = np.array(STATUSES)[np.asarray(self.code)]
+        return str(words) if np.ndim(words) == 0 else words
+
+    @property
+    def advice(self) -> str:
+        """What to do, in words; empty when all is well."""
+        if isinstance(self.code, Tracer):
+            return ""
+        return " ".join(ADVICE[int(code)] for code in np.unique(np.asarray(self.code)) if int(code) in ADVICE)
+
+    def raise_if_failed(self) -> Integral:
+        """Itself if it converged, else an error with the advice."""
+        if isinstance(self.code, Tracer):
+            check(np.all(self.code == CONVERGED), f"{self.method}: the integral was not found (status {{}} of "
+                  f"{_LEGEND}); the error is {{}}", self.code, self.error)  # fmt: skip
+        elif not np.all(np.asarray(self.code) == CONVERGED):
+            raise SolveError(
+                f"{self.method}: {self.status}; the error is {np.max(np.asarray(self.error)):.3g}. {self.advice}"
+            )
+        return self
+
+    def __repr__(self) -> str:
+        if isinstance(self.code, Tracer) or np.ndim(self.code):
+            return f"Integral({self.method})"
+        advice = f". {self.advice}" if self.advice else ""
+        error = float(np.asarray(primal(self.error)))
+        return f"Integral({primal(self.value)} ± {error:.2g}, {self.status}, {self.evaluations} evaluations{advice})"
+
+
+@dataclass(frozen=True)
+class Quadrature:
+    """How an integral is computed: all that is no number of the program."""
+
+    method: str
+    substitution: Substitution
+    points: int
+    rtol: float
+    atol: float
+    most: int
+    title: str = "integrate.quad"
+
+
+def _values(program: Program, theta: Sequence[Value], x: Value) -> list[Value]:
+    """f at one x."""
+    return interpret(program, [x, np.float64(0.0), *theta])
+
+
+def integrate_program(
+    program: Program, how: Quadrature, a: Value, b: Value, points: Value, theta: Sequence[Value]
+) -> tuple[list[Value], Computed]:
+    """The integrals of a program's outputs over its first input, and how they were found."""
+    types = program.output_types
+    plain = detach([a, b, points, *theta])
+    low, high, cuts, *rest = plain
+    substitution = how.substitution
+
+    def f(s: Value) -> Value:
+        x, weight = substitution.forth(s, low, high)
+        stacks = vmap(lambda x: to_vector(_values(program, rest, x), types))(x)
+        return stacks * weight[:, None]
+
+    first, last = substitution.ends(low, high)
+    inner = [substitution.back(cuts[i], low, high) for i in range(how.points)]
+    if substitution.kind == "below":  # s runs the other way
+        inner = inner[::-1]
+    ends = [first, *inner, last]
+    size = sum(t.size * (2 if t.dtype.kind == "c" else 1) for t in types)
+    with np.errstate(all="ignore"):
+        found = integrate_adaptively(f, ends, how.method, how.rtol, how.atol, how.most, size)
+    values = to_arrays(found.value, types)
+    rule = IntegralRule(program, how)
+    attached = list(Attach(rule, len(values))(*detach(values), a, b, points, *theta))
+    return attached, found._replace(error=detach([found.error])[0])
+
+
+@dataclass(frozen=True)
+class IntegralRule:
+    """The derivative of an integral: that of the integrand, and what moves at the ends and breakpoints."""
+
+    program: Program
+    how: Quadrature
+    title: str = "integral"
+
+    def push(self, xs: Sequence[Value], dxs: Sequence[Value]) -> Sequence[Value]:
+        a, b, points, *theta = xs
+        da, db, dpoints, *dtheta = dxs
+        types = self.program.output_types
+        result: list[Value] = [None] * len(types)
+        active = [d is not None for d in dtheta]
+        if any(active):
+            count = len(self.program.outputs)
+            derived, flags = jvp_program(self.program, (False, False, *active), (False,) * count)
+            if any(flags):
+                tangents = _select(derived, count)
+                moved = [d for d in dtheta if d is not None]
+                parts = iter(integrate_program(tangents, self.how, a, b, points, [*theta, *moved])[0])
+                result = [next(parts) if flag else None for flag in flags]
+            self._look_for_jumps(xs)
+        for end, tangent in ((a, da), (b, db)):
+            if tangent is not None and self._is_finite(end, end is a):
+                sign = -1.0 if end is a else 1.0
+                result = _plus(result, [sign * v * tangent for v in _values(self.program, theta, end)])
+        if dpoints is not None:
+            for i in range(self.how.points):
+                before, after = self._jump(points[i], theta)
+                result = _plus(result, [(u - v) * dpoints[i] for u, v in zip(before, after, strict=True)])
+        return [np.zeros(t.shape, t.dtype) if r is None else r for r, t in zip(result, types, strict=True)]
+
+    def pull(self, xs: Sequence[Value], cts: Sequence[Value], wanted: Sequence[bool]) -> Sequence[Value]:
+        a, b, points, *theta = xs
+        result: list[Value] = [None] * len(xs)
+        needed = list(wanted[3:])
+        if any(needed):
+            n, program = len(theta), self.program
+
+            def back(x: Value, unused: Value, *given: Value) -> list[Value]:
+                found = pulled(program, [x, unused, *given[:n]], [False, False, *needed], given[n:])
+                kept = [(ct, v) for ct, v, w in zip(found[2:], given[:n], needed, strict=True) if w]
+                return [0.0 * x + (np.zeros(v.shape, v.dtype) if ct is None else ct) for ct, v in kept]
+
+            x = np.float64(0.0)
+            made, captured = record_flat(back, types_of([x, x, *theta, *cts]))
+            parts = iter(integrate_program(made, self.how, a, b, points, [*theta, *cts, *captured])[0])
+            result[3:] = [next(parts) if w else None for w in needed]
+            self._look_for_jumps(xs)
+        for number, end in ((0, a), (1, b)):
+            if wanted[number]:
+                sign = -1.0 if number == 0 else 1.0
+                finite = self._is_finite(end, number == 0)
+                values = _values(self.program, theta, end) if finite else []
+                result[number] = sign * inner(values, cts) if finite else np.zeros_like(end)
+        if wanted[2]:
+            each = [self._jump(points[i], theta) for i in range(self.how.points)]
+            jumps = [inner([u - v for u, v in zip(p, q, strict=True)], cts) for p, q in each]
+            result[2] = np.stack(jumps) if jumps else np.zeros_like(points)
+        return result
+
+    def batched(self, mapped: Sequence[bool], size: int) -> BatchedRule:
+        return BatchedRule(self, tuple(mapped), size)
+
+    def _is_finite(self, end: Value, is_first: bool) -> bool:
+        kind = self.how.substitution.kind
+        return kind == "finite" or kind == ("above" if is_first else "below")
+
+    def _jump(self, point: Value, theta: Sequence[Value]) -> tuple[list[Value], list[Value]]:
+        """f just before and just after a breakpoint."""
+        tiny = 8.0 * np.finfo(np.float64).eps * (np.abs(primal_number(point)) + 1e-8)
+        return _values(self.program, theta, point - tiny), _values(self.program, theta, point + tiny)
+
+    def _look_for_jumps(self, xs: Sequence[Value]) -> None:
+        """Warn where f jumps without a breakpoint: the derivative of the position is lost. On plain values only."""
+        if any(isinstance(primal(x), Tracer) for x in xs) or not has_comparisons(self.program):
+            return
+        a, b, points, *theta = [primal(x) for x in xs]
+        _, found = integrate_program(self.program, self.how, a, b, points, theta)
+        first, last = self.how.substitution.ends(a, b)
+        widths = np.asarray(found.right) - np.asarray(found.left)
+        for i in np.flatnonzero((np.abs(widths) <= 1e-8 * abs(last - first)) & (widths != 0))[:50]:
+            s = [np.asarray(found.left)[i], np.asarray(found.right)[i]]
+            x = [self.how.substitution.forth(np.asarray(v), a, b)[0] for v in s]
+            before, after = (_values(self.program, theta, v) for v in x)
+            size = max(float(np.max(np.abs(v))) for v in (*before, *after))
+            if any(np.max(np.abs(u - v)) > 1e-4 * (size + 1e-300) for u, v in zip(before, after, strict=True)):
+                warn_user(
+                    f"{self.how.title}: f jumps near x = {float(x[0]):.6g}, and its derivative does not know that the "
+                    "jump moves. Name it: points=(…,), an expression of what it depends on."
+                )
+                return
+
+
+def has_comparisons(program: Program) -> bool:
+    """Whether a program asks which of two numbers is larger, or rounds: it may jump."""
+    return any(v.type.dtype.kind in "bi" for eq in program.equations for v in eq.outputs) or any(
+        eq.op.flat for eq in program.equations
+    )
+
+
+def primal_number(value: Value) -> Value:
+    """A number without its derivatives."""
+    return detach([value])[0]
+
+
+def _select(program: Program, start: int) -> Program:
+    """The program with its outputs from one on."""
+    return Program(program.inputs, program.equations, program.outputs[start:], program.constants)
+
+
+def _plus(a: Sequence[Value], b: Sequence[Value]) -> list[Value]:
+    return [y if x is None else x + y for x, y in zip(a, b, strict=True)]
+
+
+def inner(values: Sequence[Value], cts: Sequence[Value]) -> Value:
+    """Re ⟨ct, v⟩, summed over the leaves."""
+    total: Value = np.float64(0.0)
+    for v, ct in zip(values, cts, strict=True):
+        total = total + np.sum(np.real(np.conjugate(ct) * v))
+    return total
+
+
+def read_integrand(title: str, f: Callable[..., Any], args: Sequence[Any]) -> Any:
+    """f(x, *args) as a program of (x, nothing, θ), with θ."""
+    if not callable(f):
+        raise TypeError(f"{title}: the integrand is a {type(f).__name__}; it is a function f(x, *args).")
+    _, nothing = read_state(title, "x", np.float64(0.0))
+    run = prepare(f)
+    made = trace_function(title, "f", lambda x, _, *given: run(x, *given), nothing, Arguments(args))
+    for t, path in zip(made.types, made.structure.paths(), strict=True):
+        if t.dtype.kind not in "fc":
+            where = f" at {path}" if path else ""
+            raise DtypeError(f"{title}: f returned {t}{where}; an integral is of floating-point numbers. Write 1.0 for "
+                             "1.")  # fmt: skip
+    return made
+
+
+def _read_end(title: str, name: str, value: Any) -> Value:
+    if isinstance(value, TRACED):
+        if value.shape != ():
+            raise DtypeError(f"{title}: {name} has shape {value.shape}; an end is one number. Use vmap for many.")
+        return value if value.dtype == np.float64 else value.astype(np.float64)
+    found = np.asarray(value)
+    if found.shape != () or found.dtype.kind not in "fiu":
+        raise DtypeError(f"{title}: {name} is {value!r}; an end is one real number, or ±np.inf.")
+    if np.isnan(found):
+        raise ValueError(f"{title}: {name} is NaN.")
+    return np.float64(found)
+
+
+@user_facing
+def quad(
+    f: Callable[..., Any],
+    a: Any,
+    b: Any,
+    *,
+    args: Sequence[Any] = (),
+    points: Sequence[Any] = (),
+    rtol: float = 1e-10,
+    atol: float = 1e-12,
+    method: str = "gauss-kronrod",
+    max_intervals: int = 200,
+) -> Integral:
+    """∫ f(x, *args) dx from a to b, where f returns a number, an array, or any tree of them, real or complex.
+
+    Ends may be infinite. `points` are where f jumps or has kinks, in increasing order between a and b. The derivative
+    in `args`, in what f closes over, in the ends and in the points is exact, to any order.
+
+    `method` "gauss-kronrod" (21 nodes, the worst interval is halved) is for smooth functions, "clenshaw-curtis" the
+    same with nodes at the ends, "tanh-sinh" for singularities at the ends, "gauss" a fixed rule of 20 nodes.
+
+    ```python
+    charge = lambda c, start: ad.integrate.quad(lambda x: c / (1 + x**2), start, np.inf).value
+    ad.grad(charge, argnums=(0, 1))(-1.0, 0.0)  # → (1.570796…, 1.0)
+    step = lambda p: ad.integrate.quad(lambda x: np.where(x < p, 1.0, 0.0), 0.0, 1.0, points=(p,)).value
+    ad.value_and_grad(step)(0.3)  # → (0.3, 1.0)
+    ```
+    """
+    title = "integrate.quad"
+    if method not in METHODS:
+        raise ValueError(f"{title}: method={method!r}; it is one of {', '.join(METHODS)}.")
+    if not (rtol >= 0 and atol >= 0 and rtol + atol > 0):
+        raise ValueError(f"{title}: rtol is {rtol} and atol {atol}; one of them must be above zero, none below.")
+    low, high = _read_end(title, "a", a), _read_end(title, "b", b)
+    sign = 1.0
+    reversed_ends = not any(isinstance(v, TRACED) for v in (low, high)) and low > high
+    if reversed_ends:
+        low, high, sign, points = high, low, -1.0, tuple(points)[::-1]
+    for name, end in (("a", low), ("b", high)):
+        value = primal(end)
+        if isinstance(end, TRACED) and not isinstance(value, Tracer) and np.any(np.isinf(np.asarray(value))):
+            raise TraceError(f"{title}: {name} is infinite and traced; infinite ends are plain: write np.inf.")
+    made = read_integrand(title, f, args)
+    inner = [_read_end(title, f"points[{i}]", p) for i, p in enumerate(points)]
+    kinds = [np.float64(0.0) if isinstance(v, TRACED) else v for v in (low, high)]
+    how = Quadrature(
+        method,
+        Substitution.of(float(kinds[0]), float(kinds[1])),
+        len(inner),
+        float(rtol),
+        float(atol),
+        int(max_intervals),
+        title,
+    )
+    cuts = np.stack(inner) if inner else np.zeros(0)
+    values, found = integrate_program(made.program, how, low, high, cuts, made.theta)
+    values = values if sign > 0 else [-v for v in values]
+    value = tree.unflatten(made.structure, [v if v.shape else v[()] for v in values])
+    return Integral(value, found.error, found.code, found.evaluations, f"{title} by {method}")

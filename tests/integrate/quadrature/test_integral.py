@@ -1,0 +1,163 @@
+"""Integrals over intervals: against closed forms and SciPy, and their derivatives in integrands, ends and points."""
+
+import numpy as np
+import pytest
+import scipy.integrate
+import scipy.special
+
+import adjoint as ad
+from adjoint import integrate
+
+# Of Kahaner's test set (1971): integrand, ends, value.
+KAHANER = {
+    "exp": (np.exp, 0.0, 1.0, np.e - 1),
+    "sqrt": (np.sqrt, 0.0, 1.0, 2 / 3),
+    "cosh": (lambda x: 0.92 * np.cosh(x) - np.cos(x), -1.0, 1.0, 2 * (0.92 * np.sinh(1) - np.sin(1))),
+    "rational": (lambda x: 1 / (x**4 + x**2 + 0.9), -1.0, 1.0, 1.5822329637296729),
+    "x^1.5": (lambda x: x**1.5, 0.0, 1.0, 0.4),
+    "1/(1+x^4)": (lambda x: 1 / (1 + x**4), 0.0, 1.0, 0.8669729873399110),
+    "2/(2+sin)": (lambda x: 2 / (2 + np.sin(10 * np.pi * x)), 0.0, 1.0, 2 / np.sqrt(3)),
+    "1/(1+x)": (lambda x: 1 / (1 + x), 0.0, 1.0, np.log(2)),
+    "1/(1+exp)": (lambda x: 1 / (np.exp(x) + 1), 0.0, 1.0, 1 + np.log(2) - np.log(1 + np.e)),
+    "x/(exp-1)": (lambda x: np.where(x == 0, 1.0, x / np.expm1(np.where(x == 0, 1.0, x))), 0.0, 1.0, 0.777504634112248),
+    "bell": (lambda x: np.sqrt(50.0) * np.exp(-50 * np.pi * x * x), 0.0, 10.0, 0.5),
+    "decay": (lambda x: 25 * np.exp(-25 * x), 0.0, 10.0, 1.0),
+    "cauchy": (lambda x: 50 / (np.pi * (2500 * x * x + 1)), 0.0, 10.0, np.arctan(500) / np.pi),
+    "oscillating": (
+        lambda x: np.cos(np.cos(x) + 3 * np.sin(x) + 2 * np.cos(2 * x) + 3 * np.sin(2 * x) + 3 * np.cos(3 * x)),
+        0.0,
+        np.pi,
+        0.838676342694429,
+    ),
+}
+
+
+@pytest.mark.parametrize("method", ["gauss-kronrod", "clenshaw-curtis", "tanh-sinh"])
+@pytest.mark.parametrize("name", KAHANER)
+def test_published_integrals(name: str, method: str) -> None:
+    f, a, b, value = KAHANER[name]
+    found = integrate.quad(f, a, b, method=method)
+    assert found.status == "converged", found
+    assert abs(found.value - value) <= max(10 * found.error, 1e-9)
+
+
+def test_a_jump_without_a_breakpoint_is_still_integrated() -> None:
+    assert float(integrate.quad(lambda x: np.floor(10 * x) / 10, 0.0, 1.0).value) == pytest.approx(0.45, abs=1e-9)
+
+
+@pytest.mark.parametrize("f, a, b, value", [
+    (lambda x: np.exp(-x), 0.0, np.inf, 1.0),
+    (lambda x: np.exp(x), -np.inf, 0.0, 1.0),
+    (lambda x: np.exp(-(x**2)), -np.inf, np.inf, np.sqrt(np.pi)),
+    (lambda x: 1 / (1 + x * x), 1.0, np.inf, np.pi / 4),
+    (lambda x: np.exp(-((x - 3.0) ** 2)), -np.inf, np.inf, np.sqrt(np.pi)),
+])  # fmt: skip
+def test_infinite_ends(f, a: float, b: float, value: float) -> None:
+    assert float(integrate.quad(f, a, b).value) == pytest.approx(value, abs=1e-9)
+    assert float(integrate.quad(f, b, a).value) == pytest.approx(-value, abs=1e-9)
+
+
+def test_singular_ends() -> None:
+    found = integrate.quad(lambda x: np.log(x) / np.sqrt(x), 0.0, 1.0, method="tanh-sinh")
+    assert float(found.value) == pytest.approx(-4.0, abs=1e-9)
+
+
+def test_trees_and_complex_numbers() -> None:
+    found = integrate.quad(lambda x: {"a": np.exp(1j * x), "b": np.array([x, x * x])}, 0.0, 2.0).value
+    assert found["a"] == pytest.approx((np.exp(2j) - 1) / 1j, abs=1e-12)
+    np.testing.assert_allclose(found["b"], [2.0, 8 / 3], atol=1e-12)
+
+
+@pytest.mark.row("12.1-a")
+def test_leibniz_in_parameters_and_ends() -> None:
+    f = lambda theta: integrate.quad(lambda y: np.exp(-theta * y), 0.0, np.inf).value
+    for theta in (0.5, 1.0, 3.0):
+        assert f(theta) == pytest.approx(1 / theta, rel=1e-10)
+        assert ad.grad(f)(theta) == pytest.approx(-1 / theta**2, rel=1e-9)
+        assert ad.derivative(f, 3)(theta) == pytest.approx(-6 / theta**4, rel=1e-8)
+    g = lambda a, b: integrate.quad(np.sin, a, b).value
+    assert ad.grad(g, argnums=(0, 1))(0.3, 1.1) == pytest.approx((-np.sin(0.3), np.sin(1.1)), abs=1e-12)
+    np.testing.assert_allclose(ad.hessian(lambda ab: g(ab[0], ab[1]))(np.array([0.3, 1.1])),
+                               np.diag([-np.cos(0.3), np.cos(1.1)]), atol=1e-10)  # fmt: skip
+
+
+def phi(z):
+    return np.exp(-0.5 * z * z) / np.sqrt(2 * np.pi)
+
+
+@pytest.mark.row("12.1-b")
+def test_kinks_are_allowed_and_jumps_are_told_of() -> None:
+    relu = lambda theta: integrate.quad(lambda z: np.maximum(theta + z, 0.0) * phi(z), -np.inf, np.inf).value
+    step = lambda theta: integrate.quad(lambda z: np.where(theta + z > 0, 1.0, 0.0) * phi(z), -np.inf, np.inf).value
+    named = lambda theta: (
+        integrate.quad(lambda z: np.where(theta + z > 0, 1.0, 0.0) * phi(z), -np.inf, np.inf, points=(-theta,)).value
+    )
+    theta = 0.4
+    assert ad.grad(relu)(theta) == pytest.approx(scipy.special.ndtr(theta), abs=1e-8)
+    with pytest.warns(RuntimeWarning, match=r"f jumps near x = -0.4"):
+        ad.grad(step)(theta)
+    assert ad.grad(named)(theta) == pytest.approx(phi(theta), abs=1e-9)
+    assert ad.jit(ad.grad(named))(theta) == pytest.approx(phi(theta), abs=1e-9)
+
+
+@pytest.mark.row("12.1-c")
+def test_gauss_rules_are_exact_for_polynomials() -> None:
+    cases = {"legendre": (1, 0), "hermite": (0, np.inf), "normal": (0, np.inf), "laguerre": (0, np.inf)}
+    for kind in cases:
+        nodes, weights = integrate.gauss(kind, 7)
+        weight = {"legendre": lambda x: 1.0 + 0 * x, "hermite": lambda x: np.exp(-x * x),
+                  "normal": lambda x: np.exp(-x * x / 2), "laguerre": lambda x: np.exp(-x)}[kind]  # fmt: skip
+        ends = {"legendre": (-1.0, 1.0), "laguerre": (0.0, np.inf)}.get(kind, (-np.inf, np.inf))
+        for degree in (0, 3, 8, 13):
+            exact = integrate.quad(lambda x, d=degree, w=weight: w(x) * x**d, *ends).value
+            np.testing.assert_allclose(np.sum(weights * nodes**degree), exact, rtol=1e-9, atol=1e-8)
+    expected = lambda mean: np.sum(
+        integrate.gauss("normal", 40).weights * np.sin(mean + integrate.gauss("normal", 40).nodes)
+    )
+    scale = np.sqrt(2 * np.pi)
+    assert ad.grad(expected)(0.3) / scale == pytest.approx(np.cos(0.3) * np.exp(-0.5), abs=1e-12)
+
+
+def test_transformations() -> None:
+    g = lambda c: integrate.quad(lambda x: np.sin(c * x) * np.exp(-x), 0.0, np.inf).value  # c / (1 + c²)
+    cs = np.array([0.5, 1.0, 4.0])
+    exact, first = cs / (1 + cs**2), (1 - cs**2) / (1 + cs**2) ** 2
+    np.testing.assert_allclose(ad.vmap(g)(cs), exact, atol=1e-10)
+    np.testing.assert_allclose(ad.jit(ad.vmap(g))(cs), exact, atol=1e-10)
+    np.testing.assert_allclose(ad.jit(ad.vmap(ad.grad(g)))(cs), first, atol=1e-9)
+    np.testing.assert_allclose(ad.vmap(lambda c: ad.jvp(g, (c,), (1.0,))[1])(cs), first, atol=1e-9)
+    assert ad.jacfwd(ad.grad(g))(2.0) == pytest.approx(ad.jacrev(ad.grad(g))(2.0), abs=1e-9)
+    _, (slope, second) = ad.jet(g, (2.0,), ((1.0, 0.0),))
+    assert slope == pytest.approx(ad.grad(g)(2.0), abs=1e-9)
+    assert second == pytest.approx(0.032, abs=1e-8)
+
+
+def test_integrals_inside_integrals() -> None:
+    double = lambda c: (
+        integrate.quad(lambda x: integrate.quad(lambda y: np.exp(-c * x * y), 0.0, x).value, 0.0, 1.0).value
+    )
+    exact = scipy.integrate.dblquad(lambda y, x: np.exp(-x * y), 0, 1, 0, lambda x: x)[0]
+    slope = -scipy.integrate.dblquad(lambda y, x: x * y * np.exp(-x * y), 0, 1, 0, lambda x: x)[0]
+    assert double(1.0) == pytest.approx(exact, abs=1e-9)
+    assert ad.grad(double)(1.0) == pytest.approx(slope, abs=1e-9)
+
+
+def test_statuses_and_bad_input() -> None:
+    few = integrate.quad(lambda x: np.sin(1 / x), 1e-4, 1.0, max_intervals=5)
+    assert few.status == "max intervals"
+    assert "max_intervals" in few.advice
+    with pytest.raises(ad.SolveError, match="max intervals"):
+        few.raise_if_failed()
+    assert integrate.quad(lambda x: 1 / x, 0.0, 1.0, method="clenshaw-curtis").status == "not finite"
+    with pytest.raises(ValueError, match="method='simpson'"):
+        integrate.quad(np.sin, 0.0, 1.0, method="simpson")
+    with pytest.raises(ad.DtypeError, match="floating-point numbers"):
+        integrate.quad(lambda x: 1, 0.0, 1.0)
+    with pytest.raises(ad.DtypeError, match="an end is one real number"):
+        integrate.quad(np.sin, np.zeros(2), 1.0)
+    with pytest.raises(ValueError, match="a is NaN"):
+        integrate.quad(np.sin, np.nan, 1.0)
+    with pytest.raises(ValueError, match="one of them must be above zero"):
+        integrate.quad(np.sin, 0.0, 1.0, rtol=0.0, atol=0.0)
+    with pytest.raises(TypeError, match="integrand is a float"):
+        integrate.quad(1.0, 0.0, 1.0)
