@@ -183,14 +183,14 @@ class _CubeRule:
         """The integral over the face where one variable is fixed."""
         n = low.shape[0]
         rest = [i for i in range(n) if i != axis]
-        place = np.array([rest.index(i) if i != axis else 0 for i in range(n)])
+        position = np.array([rest.index(i) if i != axis else 0 for i in range(n)])
         chosen = np.arange(n) == axis
         program = self.program
         if n == 1:
             return interpret(program, [np.float64(0.0), np.reshape(at, (1,)), *theta])
 
         def on_face(unused: Value, x: Value, at: Value, *given: Value) -> list[Value]:
-            return interpret(program, [unused, np.where(chosen, at, x[place]), *given])
+            return interpret(program, [unused, np.where(chosen, at, x[position]), *given])
 
         zero = np.float64(0.0)
         made, captured = record_flat(on_face, types_of([zero, low[rest], at, *theta]))
