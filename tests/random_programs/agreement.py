@@ -24,6 +24,7 @@ from adjoint.program.record import record_program
 from adjoint.program.subprograms import map_programs
 from adjoint.program.types import type_of
 from adjoint.simplify import simplify
+from adjoint.simplify.finish import finish
 from tests.random_programs.functions import RandomFunction, random_function
 
 RAISED = (IndexError, ValueError, OverflowError, np.linalg.LinAlgError)  # by programs, for some values
@@ -255,10 +256,12 @@ def traced(f: Callable[..., Any], args: Sequence[Any]) -> Program | None:
     return None if captured or not program.equations else program
 
 
-def check_program(program: Program, args: Sequence[Any], what: str, outcome: Outcome) -> Kernel | None:
-    """Compile a program, run it and compare."""
+def check_program(
+    program: Program, args: Sequence[Any], what: str, outcome: Outcome, *, finished: bool = False
+) -> Kernel | None:
+    """Compile a program (a simplified one when it is finished), run it and compare."""
     try:
-        kernel = compile_program(program)
+        kernel = compile_program(finish(program) if finished else program)
     except Unsupported as problem:
         outcome.notes[f"not compiled: {problem}"] += 1
         return None
@@ -312,7 +315,7 @@ def check_seed(seed: int, *, all_modes: bool = False) -> Outcome:
             if which == 0:
                 simple = simplified(program, xs, f"seed {seed}, value", outcome)
                 if simple is not None:
-                    check_program(simple, xs, f"seed {seed}, simplified value", outcome)
+                    check_program(simple, xs, f"seed {seed}, simplified value", outcome, finished=True)
         for w in dict.fromkeys(MODES) if all_modes else (mode,):
             _check_derivative(f, w, which, outcome)
     if choice.random() < 0.2 or all_modes:
@@ -331,7 +334,7 @@ def _check_derivative(f: RandomFunction, mode: str, which: int, outcome: Outcome
         check_program(program, case[1], what, outcome)
     simple = simplified(program, case[1], what, outcome)
     if simple is not None:
-        check_program(simple, case[1], f"{what}, simplified", outcome)
+        check_program(simple, case[1], f"{what}, simplified", outcome, finished=True)
 
 
 def _check_jit(f: RandomFunction, outcome: Outcome) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 import adjoint as ad
+from tests.random_programs.indexing import an_indexing_loop
 from tests.random_programs.steps import Pool, Step, cast, pick
 
 LONGEST = 120  # iterations of a loop: NumPy takes its time, and loops stand inside loops
@@ -142,4 +143,4 @@ def a_map(r: Random, pool: Pool, grow: Grow) -> Step:
     )
 
 
-FLOW = [a_scan, a_scan, a_counted, a_while, a_cond, a_checkpoint, a_map]
+FLOW = [a_scan, a_scan, a_counted, a_while, a_cond, a_checkpoint, a_map, an_indexing_loop, an_indexing_loop]

@@ -166,6 +166,27 @@ def test_results_of_one_branch_are_added_at_once() -> None:
     assert all(sum(eq.op.title == "cond" for eq in loop.body.equations) <= 1 for loop in loops_inside(after))
 
 
+def test_results_of_one_branch_are_one_number() -> None:
+    """The cotangents that the sides of a branch give are zero on the other sides: they are not added up outside."""
+
+    def f(x: Any) -> Any:
+        def body(c: Any, i: Any) -> Any:
+            v, w = c
+            low = lambda v, w: (-v * w, v * 0.5)
+            high = lambda v, w: ad.cond(v > 1.0, lambda v, w: (v - w, w), lambda v, w: (v + 0.1, w * v), v, w)
+            return ad.cond(v < 0.3, low, high, v, w)
+
+        v, w = scan(body, (x[0], x[1]), 20)
+        return v * w
+
+    _, after = final(ad.grad(f), X[:2])
+    backward = list(loops_inside(after))[-1].body
+    (branch,) = [eq for eq in backward.equations if eq.op.title == "cond"]
+    assert len(branch.outputs) == 2
+    expected = [(f(X[:2] + h) - f(X[:2] - h)) / 2e-6 for h in 1e-6 * np.eye(2)]
+    np.testing.assert_allclose(ad.jit(ad.grad(f))(X[:2]), expected, rtol=1e-6)
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.complex128])
 def test_other_types(dtype: Any) -> None:
     x = (X * (1 + (0.3j if dtype is np.complex128 else 0))).astype(dtype)

@@ -8,6 +8,7 @@ every iteration makes an array of zeros and adds all of it. A term t of a sum z 
 | scatter(c, i), also transposed, reshaped, masked or inside a larger array | b with c added at i: `ScatterAdd` |
 | a loop's carry s ← s + tₖ that starts with zero | the loop's carry that starts with b |
 | a branch that gives such a t, or zero | the branch that gets b and gives b + t, or b |
+| several results of one branch, small ones too | one result: as a rule all but one are zero on each side |
 
 and so at every depth: each nested loop adds to the one array. What is assigned under a mask, where(m, set(z, v, i), z),
 is an assignment of where(m, v, z[i]). Machine code does all of this in place (see `adjoint.compile.loops`), if nothing
@@ -39,7 +40,7 @@ from adjoint.program.types import ArrayType
 from adjoint.simplify.costs import elements
 from adjoint.simplify.dead_code import drop_dead_code
 from adjoint.simplify.loops.late_writes import SMALLEST, order_writes, sort_equations
-from adjoint.simplify.loops.parts import inside_first, open_loop
+from adjoint.simplify.loops.parts import Renaming, inside_first, open_loop, resolve, substitute
 from adjoint.simplify.loops.scattered_parts import (
     add_parts,
     can_mask,
@@ -49,6 +50,8 @@ from adjoint.simplify.loops.scattered_parts import (
     mask_part,
     write,
 )
+
+MOST_ROUNDS = 8
 
 Put = Callable[[Var, Var], list[Equation]]  # (what is there, the sum) → the equations that add a term
 
@@ -133,7 +136,10 @@ def operands_added_to(eq: Equation, out: Var) -> list[Atom]:
 @inside_first
 def add_in_place(program: Program) -> Program:
     """The program with few elements added and assigned where they belong; the very same one if there are none."""
-    program = _Sums(program).run()
+    for _ in range(MOST_ROUNDS):  # a branch may have results in several sums
+        before, program = program, _Sums(program).run()
+        if program is before:
+            break
     equations = order_writes(program)
     return program if equations is None else _with_equations(program, equations)
 
@@ -149,21 +155,25 @@ class _Sums(_Reads):
         super().__init__(program)
         self.position = {id(eq): k for k, eq in enumerate(program.equations)}
         self.replaced: dict[int, list[Equation]] = {}  # by the equation that stood there
+        self.renaming: Renaming = {}
         self.begins_with: dict[int, list[Atom]] = {}  # what these need beside what they read before
 
     def run(self) -> Program:
         p = self.program
-        large = [eq for eq in p.equations if len(eq.outputs) == 1 and elements(eq.outputs[0].type) >= SMALLEST]
-        inner = {a for eq in large if eq.op is add for a in eq.inputs if self._partial(a, eq.outputs[0].type)}
-        for eq in large:
+        sums = [eq for eq in p.equations if eq.op is add]
+        inner = {a for eq in sums for a in eq.inputs if self._partial(a, eq.outputs[0].type)}
+        for eq in p.equations:
+            is_large = len(eq.outputs) == 1 and elements(eq.outputs[0].type) >= SMALLEST
             if eq.op is add and eq.outputs[0] not in inner:
-                self._rewrite_sum(eq)
-            elif isinstance(eq.op, Select):
+                self._rewrite_sum(eq) if is_large else self._merge_results(eq)
+            elif is_large and isinstance(eq.op, Select):
                 self._rewrite_mask(eq)
         if not self.replaced:
             return p
         equations = [new for eq in p.equations for new in self.replaced.get(id(eq), [eq])]
-        return _with_equations(p, sort_equations(equations))
+        outputs = tuple([resolve(a, self.renaming) for a in p.outputs])
+        equations = sort_equations(substitute(equations, self.renaming))
+        return Program(p.inputs, tuple(equations), outputs, p.constants)
 
     def once(self, atom: Atom) -> Equation | None:
         eq = super().once(atom)
@@ -250,6 +260,36 @@ class _Sums(_Reads):
                 found[tuple(chosen)] = _Term(put, [eq], has_others=True)
         return found
 
+    def _merge_results(self, root: Equation) -> None:
+        """Several results of one branch in a small sum: one result, of which little is left on each side."""
+        sums: list[Equation] = []
+        atoms = self._terms(root, sums)
+        several: dict[int, list[Any]] = {}
+        for atom in atoms:
+            eq = self.once(atom)
+            if eq is not None and isinstance(eq.op, Cond) and _is_alike(atom.type, root.outputs[0].type):
+                several.setdefault(id(eq), []).append(atom)
+        merged = {self.makers[results[0]]: results for results in several.values() if len(results) > 1}
+        if not merged:
+            return
+        for eq in sums:
+            self.replaced[id(eq)] = []
+        for eq, results in merged.items():
+            op: Any = eq.op
+            numbers = [eq.outputs.index(v) for v in results]
+            total = Var(root.outputs[0].type)
+            programs = tuple([_sum_results(p, numbers, eq) for p in op.branches])
+            outputs = (*[v for v in eq.outputs if v not in results], total)
+            self.replaced[id(eq)] = [dataclasses.replace(eq, op=Cond(programs), outputs=outputs)]
+            atoms = [total, *[a for a in atoms if a not in results]]
+        new = self.replaced[id(root)] = list[Equation]()
+        while len(atoms) > 1:
+            atoms = [write(new, root, add, atoms[0], atoms[1]), *atoms[2:]]
+        if new:
+            new[-1] = dataclasses.replace(new[-1], outputs=root.outputs)
+        else:
+            self.renaming[root.outputs[0]] = atoms[0]
+
     def add_to_carry(self, eq: Equation, results: list[Var]) -> tuple[Put, list[Var]] | None:
         """The carries of a loop that are sums: one that starts with what is there."""
         loop = open_loop(eq)
@@ -321,6 +361,18 @@ def _added_to_base(program: Program, numbers: list[int], like: Equation) -> Prog
     outputs = (*[a for k, a in enumerate(program.outputs) if k not in numbers], total)
     new = Program((*program.inputs, base), tuple(equations), outputs, program.constants)
     return drop_dead_code(_Sums(new).run())
+
+
+def _sum_results(program: Program, numbers: list[int], like: Equation) -> Program:
+    """A branch with the sum of some results as its last one, instead of them."""
+    reads = _Reads(program)
+    equations = list(program.equations)
+    terms = [program.outputs[k] for k in numbers if not reads.is_zero(program.outputs[k])]
+    total: Atom = terms[0] if terms else program.outputs[numbers[0]]
+    for term in terms[1:]:
+        total = write(equations, like, add, total, term)
+    outputs = (*[a for k, a in enumerate(program.outputs) if k not in numbers], total)
+    return drop_dead_code(_Sums(Program(program.inputs, tuple(equations), outputs, program.constants)).run())
 
 
 def _adds_few(program: Program) -> bool:
