@@ -37,7 +37,7 @@ def is_power_of_two(c: Any) -> bool:
 
 def is_moderate(c: Any) -> bool:
     """Whether a product with c overflows or underflows only where the other factor is near that itself."""
-    return c.dtype.kind in "iu" or 1e-9 < abs(c) < 1e9
+    return c.dtype.kind in "iu" or 1e-9 < abs(complex(c)) < 1e9
 
 
 def _moderate_product(c: Any, d: Any) -> bool:
