@@ -94,7 +94,12 @@ def arrays(**columns: Any) -> Arrays:
 
 
 def as_source(data: Any) -> Source:
-    """Data as a source: itself, anything with `__len__` and `__getitem__` of indices, or a tree of arrays."""
+    """Data as a source: itself, anything with `__len__` and `__getitem__` of indices, or a tree of arrays.
+
+    ```python
+    len(ad.data.as_source((np.ones((4, 2)), np.arange(4))))  # → 4
+    ```
+    """
     if isinstance(data, Source):
         return data
     plain = isinstance(data, np.ndarray | Tracer | dict | tuple | list)

@@ -30,12 +30,23 @@ def epoch_order(rng: Any, epoch: Any, n: int) -> Value:
 
 
 def noise_of(rng: Any, step: Any) -> Any:
-    """The generator of a step, None without one."""
+    """The generator of a step, None without one.
+
+    ```python
+    rng = ad.random.default_rng(0)
+    ad.data.noise_of(rng, 3).normal() == ad.data.noise_of(rng, 3).normal()  # → True
+    ```
+    """
     return None if rng is None else rng.at(NOISE).at(step)
 
 
 def count_batches(n: int, size: int, last: str = "pad") -> int:
-    """How many batches n examples make."""
+    """How many batches n examples make.
+
+    ```python
+    ad.data.count_batches(10, 4), ad.data.count_batches(10, 4, last="drop")  # → (3, 2)
+    ```
+    """
     return n // size if last == "drop" else -(-n // size)
 
 

@@ -39,6 +39,9 @@ if TYPE_CHECKING:
     from adjoint.nn.convolution import Conv, ConvTranspose
     from adjoint.nn.dropping import Dropout, dropout
     from adjoint.nn.encoding import decode, in_simplex, log_product, log_sum, logit, one_hot
+    from adjoint.nn.estimators.classifier import Classifier
+    from adjoint.nn.estimators.linear import LinearClassifier, LinearRegressor
+    from adjoint.nn.estimators.regressor import Regressor
     from adjoint.nn.linear import Bilinear, Embedding, Linear
     from adjoint.nn.mlp import MLP
     from adjoint.nn.normalization import BatchNorm, GroupNorm, LayerNorm, RMSNorm
@@ -165,6 +168,11 @@ __all__ = [  # noqa: RUF022  (by subject)
     "evaluate",
     "metrics",
     "accuracy",
+    # estimators
+    "Classifier",
+    "Regressor",
+    "LinearClassifier",
+    "LinearRegressor",
     # files
     "save",
     "load",
@@ -212,6 +220,9 @@ _HOMES = {
     "training.history": "History",
     "training.evaluating": "evaluate",
     "training.metrics": "accuracy metrics",
+    "estimators.classifier": "Classifier",
+    "estimators.regressor": "Regressor",
+    "estimators.linear": "LinearClassifier LinearRegressor",
     "storage.trees": "load notes save",
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
@@ -221,7 +232,7 @@ def __getattr__(name: str) -> Any:
     if name not in _HOME_OF:
         raise AttributeError(f"module 'adjoint.nn' has no attribute {name!r}", name=name, obj=sys.modules[__name__])
     home = import_module(f"adjoint.nn.{_HOME_OF[name]}")
-    value = home if _HOME_OF[name].split(".")[-1] == name else getattr(home, name)
+    value = getattr(home, name, home)  # a file that is a name itself has none of its own
     globals()[name] = value  # from now on it is found without this function
     return value
 

@@ -115,6 +115,7 @@ class Engine:
         total = self.epochs * self.batches
         self.compiled = total > EAGER if compiled == "auto" else bool(compiled)
         self.planned: tuple[int, Any, Any] | None = None
+        self.offset = 0  # epochs of an earlier run
         self.programs: Any = None
         self.structure: Any = None
         self.numbers: tuple[Any, ...] = ()
@@ -157,7 +158,7 @@ class Engine:
     def plan(self, epoch: int) -> tuple[Any, Any]:
         """Numbers and weights of the batches of an epoch."""
         if self.planned is None or self.planned[0] != epoch:
-            order = epoch_order(self.rng if self.shuffle else None, np.int64(epoch), len(self.source))
+            order = epoch_order(self.rng if self.shuffle else None, np.int64(epoch + self.offset), len(self.source))
             indices, filled = pad_batches(order, self.size)
             if self.weight is not None:
                 filled = filled * self.weight[indices]

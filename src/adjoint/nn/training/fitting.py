@@ -48,6 +48,7 @@ def fit(
     keep: int = 3,
     resume: bool = False,
     shuffle: bool = True,
+    warm: TrainingState | None = None,
     compile: bool | str = "auto",  # noqa: A002
     progress: bool = False,
 ) -> Run:
@@ -60,6 +61,7 @@ def fit(
 
     With a `folder` a checkpoint is written after each epoch, or after `every` steps; `resume=True` goes on from the
     last one, to the bit. Ctrl-C and SIGTERM finish the step, save, and return with status "interrupted".
+    `warm` goes on from the `state` of an earlier run, with other data or another number of epochs.
 
     ```python
     from adjoint import nn
@@ -84,7 +86,7 @@ def fit(
         raise TypeError("fit: resume=True needs the folder of the run.")
     engine = Engine("fit", model, loss, data, rule, batch=batch, epochs=epochs, rng=rng, accumulate=accumulate,
                     weight=weight, trainable=trainable, decay=average, compiled=compile, shuffle=shuffle)  # fmt: skip
-    run = _Fitting(engine, model, validation, metrics or {}, predict)
+    run = _Fitting(engine, model, validation, metrics or {}, predict, warm)
     checkpoints = None if folder is None else Checkpoints(folder, keep)
     if checkpoints is not None:
         if resume:
@@ -100,10 +102,13 @@ def fit(
 class _Fitting:
     """A run as it goes: what a checkpoint holds."""
 
-    def __init__(self, engine: Engine, model: Any, validation: Any, metrics: Mapping[str, Any], predict: Any) -> None:
+    def __init__(self, engine: Engine, model: Any, validation: Any, metrics: Mapping[str, Any], predict: Any,
+                 warm: TrainingState | None) -> None:  # fmt: skip
         self.engine, self.validation, self.metrics, self.predict = engine, validation, metrics, predict
-        self.leaves = engine.pack(engine.start(model))
-        self.step = 0
+        start = engine.start(model)
+        self.leaves = engine.pack(start if warm is None else warm)
+        engine.offset = 0 if warm is None else int(np.asarray(warm.step)) // engine.batches
+        self.step = 0 if warm is None else int(np.asarray(warm.step))
         self.best_model: Any = engine.model(self.state) if validation is not None else ()
         self.patience, self.history = Patience.start(), History()
         self.epoch, self.batch = 0, 0
