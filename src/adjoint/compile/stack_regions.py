@@ -165,5 +165,5 @@ def _write_part(
     inner = Emitter(emitter.shared, program, emitter.times * times)
     where = {v: moved(p, a.type, t) for v, p, a, t in zip(inputs, pointers, eq.inputs, taken, strict=True)}
     inner.emit(where, {k: moved(emitter.pointer(v), v.type, True) for k, v in enumerate(eq.outputs)})
-    del emitter.shared.steps[steps:]
-    emitter.shared.steps.append(f"{eq.op.title} of a stack of {eq.outputs[0].type.shape[0]}")
+    written = emitter.shared.steps
+    written[steps:] = [f"{step}, in parts of {count}" for step in written[steps:]]

@@ -13,6 +13,7 @@ from adjoint.ops.control.batch_elements import (
     loops_over_elements,
     note_blocks,
     noted_blocks,
+    wide_block,
 )
 from adjoint.ops.control.cond import Cond
 from adjoint.ops.control.scan import Scan
@@ -134,3 +135,52 @@ def test_only_the_side_that_is_taken_is_computed() -> None:
         program = traced(ad.vmap(f), x)
     (loop,) = [eq.op for eq in program.equations if isinstance(eq.op, Scan)]
     assert any(isinstance(eq.op, Cond) for eq in loop.body.equations)
+
+
+RATES = np.random.default_rng(3).uniform(0.1, 0.8, size=2400)
+ROWS = np.random.default_rng(4).normal(size=(2400, 30))
+MIXING = np.array([[0.2, -0.3, 0.1], [0.4, 0.1, 0.0], [-0.1, 0.2, 0.3]])
+
+
+def of_vectors(p: Any) -> Any:
+    """A carry of three numbers, from the same start for all; the rows are those of all elements."""
+    c, ys = ad.scan(lambda c, t: (np.tanh(MIXING @ c) + p * t, np.sum(c)), np.ones(3), ROWS[0])
+    return np.sum(c) + np.sum(ys**2)
+
+
+def of_loops(p: Any) -> Any:
+    """A loop in every iteration."""
+    inner = lambda c: ad.scan(lambda d, s: (np.cos(d) * p + s, None), c, ROWS[1][:5])[0]
+    return np.sum(ad.scan(lambda c, t: (inner(c), c * t), p, ROWS[0])[1])
+
+
+def of_conditions(p: Any) -> Any:
+    """A loop that stops by itself in every iteration."""
+    root = lambda c: ad.while_loop(lambda z: z < 1.0 + np.tanh(c) ** 2, lambda z: z * 1.5 + 0.1 * p, 0.2 * p)
+    return ad.scan(lambda c, t: (c * 0.5 + root(c), None), p, ROWS[0])[0]
+
+
+@pytest.mark.parametrize("function", [of_vectors, of_loops, of_conditions])
+@pytest.mark.parametrize("order", [0, 1, 2])
+def test_large_batches_of_counted_loops_go_in_wide_blocks(function: Any, order: int) -> None:
+    for _ in range(order):
+        function = ad.grad(function)
+    batched = ad.vmap(function)
+    compiled = ad.jit(batched)
+    np.testing.assert_allclose(compiled(RATES), batched(RATES), rtol=1e-9, atol=1e-9)
+    assert any(step.startswith("loop of") for step in compiled.report().specializations[0].threads)
+
+
+def test_rows_in_reverse_order() -> None:
+    function = ad.vmap(lambda p, x: ad.scan(lambda c, t: (np.sin(c) * p + t, c * t), 0.0, x, reverse=True))
+    for got, expected in zip(ad.jit(function)(RATES, ROWS), function(RATES, ROWS), strict=True):
+        np.testing.assert_allclose(got, expected, rtol=1e-12, atol=1e-12)
+
+
+def test_how_many_go_together() -> None:
+    silent = ad.trace(lambda c, t: c + t)(1.0, 1.0).program
+    loud = ad.trace(lambda c, t: (ad.debug.callback(print, c), c + t)[1])(1.0, 1.0).program
+    assert wide_block(silent, 10_000, 100) == 1000
+    assert wide_block(silent, 10_007, 100) is None  # a prime
+    assert wide_block(silent, 1000, 10) is None  # too little
+    assert wide_block(loud, 10_000, 100) is None  # what it does is done for all elements together
