@@ -15,6 +15,7 @@ import adjoint.numpy as ours
 import adjoint.scipy as our_scipy
 from adjoint.conversion.builtins import defer_texts
 from adjoint.conversion.calls import FINDERS, METHODS, call, instead_of
+from adjoint.conversion.growing import rejoin
 from adjoint.conversion.lifting import any_traced, made_here
 from adjoint.conversion.questions import in_program
 from adjoint.conversion.scipy_objects import adapt_method, adapter_of, call_adapted, find_selection
@@ -38,9 +39,12 @@ _MAKING = (
 def _making(name: str) -> Callable[..., Any]:
     """A function of NumPy that makes an array: plain and noted, or of traced values."""
     func, traced = getattr(np, name), getattr(ours, name)  # errors about shapes name what a frame calls `func`
+    may_join = name in ("array", "asarray", "stack")
 
     @functools.wraps(func)
     def make(*args: Any, **kwargs: Any) -> Any:
+        if may_join and args and (array := rejoin(args[0])) is not None:
+            args = (array, *args[1:])
         if any(map(is_traced, args)) or (kwargs and any(map(is_traced, kwargs.values()))):
             return (func if _is_seen(func, args) else traced)(*args, **kwargs)
         made = func(*args, **kwargs)

@@ -6,7 +6,7 @@ they leave in variables, cells and arrays is chosen by `Cond`. A side that raise
 
 from __future__ import annotations
 
-import operator
+from collections import deque
 from collections.abc import Callable, Generator, Hashable, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -17,11 +17,21 @@ import numpy as np
 
 from adjoint.base.errors import AdjointError, ControlFlowError
 from adjoint.conversion.joining import NoBlock, fit, join_types, strong, weak_type_of, weaken
+from adjoint.conversion.log import Container
 from adjoint.conversion.questions import as_truth, becomes_branch
 from adjoint.conversion.regions import Region, Traced, keep_write, trace_region
 from adjoint.conversion.remarks import first_sentence, remark
 from adjoint.conversion.sharing import answer, declare, is_array, stays_python
-from adjoint.conversion.values import NOT_DEFINED, NUMBERS, UNDEFINED, Skeleton, put_together, same, take_apart
+from adjoint.conversion.values import (
+    NOT_DEFINED,
+    NUMBERS,
+    UNDEFINED,
+    Skeleton,
+    put_together,
+    same,
+    take_apart,
+    take_content,
+)
 from adjoint.numpy.inplace import roots, settle
 from adjoint.ops.control.cond import Cond
 from adjoint.ops.effects import Raise, has_effects
@@ -121,8 +131,10 @@ class Side:
         self.cells = {} if self.raises else traced.cells
         self.arrays = {} if self.raises else dict(traced.arrays)
         outputs: list[Value] = []
-        for value in (*self.values, *[after for _, _, after in self.cells.values()]):
+        for value in self.values:
             take_apart(value, outputs)
+        for cell, _, after in self.cells.values():
+            (_apart_content if _has_content(cell) else _apart)(after, outputs)
         outputs += [value for _, value in self.arrays.values()]
         self.outputs = [v for v in outputs if isinstance(v, Tracer)]
         self.types = {id(v): weak_type_of(v) for v in self.outputs}
@@ -186,7 +198,8 @@ class Branch:
         cell, old, _ = first.cells.get(key) or second.cells.get(key)  # type: ignore[misc]
         after = [side.cells[key][2] if key in side.cells else old for side in self.sides]
         after = self._unless_raised(after)
-        return cell, self._join(_apart(after[0]), _apart(after[1]), cell.title)
+        apart = _apart_content if _has_content(cell) else _apart
+        return cell, self._join(apart(after[0]), apart(after[1]), cell.title)
 
     def _join_array(self, key: int) -> Any:
         first, second = self.sides
@@ -302,9 +315,18 @@ class Branch:
         return record_program(run, types)[0]
 
 
-def _apart(value: Any) -> Apart:
-    numbers: list[Value] = []
+def _apart(value: Any, numbers: list[Value] | None = None) -> Apart:
+    numbers = [] if numbers is None else numbers
     return take_apart(value, numbers), numbers
+
+
+def _apart_content(value: Any, numbers: list[Value] | None = None) -> Apart:
+    numbers = [] if numbers is None else numbers
+    return take_content(value, numbers), numbers
+
+
+def _has_content(cell: Any) -> bool:
+    return isinstance(cell, Container) and type(cell.held) in (list, dict, deque)
 
 
 def _as_maybe(mine: Apart, others: Apart) -> Apart:
@@ -326,63 +348,4 @@ def _zero(value: Value) -> Value:
     return {"i": 0, "f": 0.0, "c": 0j}[kind.dtype.kind] if kind.weak else strong(kind).zeros()
 
 
-def choose(
-    predicate: Any, then: Callable[[], Any], other: Callable[[], Any], block_code: CodeType | None = None
-) -> Any:
-    """then() if predicate else other()."""
-    if not becomes_branch(predicate):
-        return then() if predicate else other()
-    block_code = block_code or then.__code__  # type: ignore[attr-defined]
-    return choose_block(predicate, lambda: (then(),), lambda: (other(),), (), ("the result of a ternary",), block_code)[
-        0
-    ]
-
-
-def all_of(*parts: Callable[[], Any]) -> Any:
-    """a and b and …"""
-    return _chain(parts, stop=False)
-
-
-def any_of(*parts: Callable[[], Any]) -> Any:
-    """a or b or …"""
-    return _chain(parts, stop=True)
-
-
-def _chain(parts: Sequence[Callable[[], Any]], *, stop: bool) -> Any:
-    value: Any = None
-    for number, part in enumerate(parts):
-        value = part()
-        if number == len(parts) - 1:
-            break
-        if becomes_branch(value):
-            rest = lambda left=parts[number + 1 :]: _chain(left, stop=stop)
-            kept = lambda value=value: value
-            sides = (kept, rest) if stop else (rest, kept)
-            return choose(value, *sides, part.__code__)  # type: ignore[attr-defined]
-        if bool(value) is stop:
-            break
-    return value
-
-
-def negate(value: Any) -> Any:
-    """Not value."""
-    return np.logical_not(as_truth(value)) if becomes_branch_quietly(value) else not value
-
-
-def becomes_branch_quietly(value: Any) -> bool:
-    """Whether `not value` stays part of the program: it will be asked later, if at all."""
-    return isinstance(value, Tracer) and (not value.shape or value.type.size == 1)
-
-
-def compare(left: Any, signs: Sequence[str], *others: Callable[[], Any]) -> Any:
-    """left < b < c …: every operand is evaluated once, and none behind a comparison that is false."""
-    held = [left]
-
-    def part(number: int) -> Any:
-        held.append(others[number]())
-        return getattr(operator, signs[number])(held[number], held[number + 1])
-
-    return all_of(*[lambda number=number: part(number) for number in range(len(signs))])
-
-
-__all__ = ["NOT_DEFINED", "all_of", "any_of", "choose", "choose_block", "compare", "negate"]
+__all__ = ["NOT_DEFINED", "choose_block"]

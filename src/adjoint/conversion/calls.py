@@ -117,6 +117,8 @@ def _call_builtin(function: Any) -> Any:
     if isinstance(owner, CONTAINERS):
         if active_log() is not None:
             note_container(owner)
+            if function.__name__ not in ("append", "extend"):
+                METHODS["list"](owner)
         return METHODS.get(function.__name__, _same)(function)
     if kind is np.ndarray:
         return _array_method(function)

@@ -14,7 +14,8 @@ from collections.abc import Callable, Sequence
 from types import CodeType
 from typing import Any
 
-from adjoint.conversion.branches import all_of, choose_block, negate
+from adjoint.conversion.branches import choose_block
+from adjoint.conversion.growing import NeedsItems
 from adjoint.conversion.iterables import Items, items_of
 from adjoint.conversion.joining import NoBlock
 from adjoint.conversion.lifting import StartOver
@@ -24,6 +25,7 @@ from adjoint.conversion.regions import Region
 from adjoint.conversion.remarks import remark
 from adjoint.conversion.rolling import roll_counted, roll_while
 from adjoint.conversion.sharing import answer, stays_python
+from adjoint.conversion.truths import all_of, negate
 from adjoint.program.journal import noting_arrays, pass_on_array
 from adjoint.program.program import Program
 from adjoint.program.record import Record
@@ -187,7 +189,14 @@ def _run_items(
         else:
             return state
     try:
-        return roll_counted(items, begin, body, state, names, stops)
+        while True:
+            try:
+                return roll_counted(items, begin, body, state, names, stops)
+            except NeedsItems:
+                if items.length is None or items.length - begin <= SHORT or _stopped(state, stops) is not False:
+                    raise
+            state = body(items.at(begin), *state)
+            begin += 1
     except NoBlock as reason:
         remark(f"a for is unrolled: {reason}")
         _unrolled.setdefault(body.__code__, str(reason))  # type: ignore[attr-defined]

@@ -15,6 +15,7 @@ from types import FunctionType, MethodType
 from typing import Any
 
 from adjoint.conversion.calls import METHODS, call, instead_of
+from adjoint.conversion.growing import refuse_growing
 from adjoint.conversion.log import Attribute, note
 from adjoint.conversion.special_methods import contains, iterate, own_method
 from adjoint.conversion.stores import (
@@ -80,6 +81,7 @@ def _attribute_slot(method: Any) -> Any:
     return write
 
 
+METHODS["list"] = lambda owner: refuse_growing(owner, "more")
 METHODS["__setattr__"] = METHODS["__delattr__"] = _attribute_slot
 
 
@@ -150,6 +152,13 @@ def accumulate(iterable: Any, func: Any = None, *, initial: Any = None) -> Any:
     """itertools.accumulate, with operators of the user's."""
     step = (lambda a, b: apply_binary(a, b, "add")) if func is None else converted_function(func)
     return itertools.accumulate(iterate(iterable), step, initial=initial)
+
+
+@instead_of(len)
+def len_(value: Any, /) -> int:
+    """len(value)."""
+    refuse_growing(value, "the length")
+    return len(value)
 
 
 @instead_of(next)

@@ -18,7 +18,7 @@ from adjoint.conversion.jumps import assign, at, read
 from adjoint.conversion.source import SCOPES_OF_EXPRESSIONS
 
 # calls of these see the frame that they stand in, or are nothing that we answer for
-LEFT_ALONE = frozenset({"super", "locals", "globals", "vars", "dir", "eval", "exec", "len", "slice", "id"})
+LEFT_ALONE = frozenset({"super", "locals", "globals", "vars", "dir", "eval", "exec", "slice", "id"})
 IN_PLACE = {
     ast.Add: "iadd", ast.Sub: "isub", ast.Mult: "imul", ast.Div: "itruediv", ast.FloorDiv: "ifloordiv",
     ast.Mod: "imod", ast.Pow: "ipow", ast.MatMult: "imatmul", ast.BitAnd: "iand", ast.BitOr: "ior",

@@ -13,23 +13,23 @@ otherwise. Python numbers stay weak: `h` in `x * h` gives way to the dtype of x 
 
 from __future__ import annotations
 
-import weakref
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from types import CodeType
 from typing import Any
 
 import numpy as np
 
 from adjoint.base.errors import AdjointError, ControlFlowError
+from adjoint.conversion.carrying import Again, Carried, carried_cell
+from adjoint.conversion.growing import Growing, forget_growing
 from adjoint.conversion.iterables import Items, TracedRange
-from adjoint.conversion.joining import NoBlock, fit, join_types, strong, weak_type_of, weaken
+from adjoint.conversion.joining import NoBlock
 from adjoint.conversion.log import Cell
 from adjoint.conversion.questions import as_truth
 from adjoint.conversion.regions import Region, Traced, keep_write, trace_region
 from adjoint.conversion.remarks import first_sentence
 from adjoint.conversion.sharing import Origins, declare, handed_over
-from adjoint.conversion.values import NUMBER, NUMBERS, UNDEFINED, Maybe, Skeleton, put_together, same, take_apart
+from adjoint.conversion.values import UNDEFINED, Maybe
 from adjoint.numpy.inplace import settle
 from adjoint.ops.control.scan import Scan
 from adjoint.ops.control.while_loop import While
@@ -43,104 +43,11 @@ Block = Callable[..., tuple[Any, ...]]
 MOST_ATTEMPTS = 12
 
 
-class Again(Exception):  # noqa: N818 (the types have changed; the body is traced once more)
-    """What is carried is not what was assumed."""
-
-
-@dataclass
-class Slot:
-    """One number that is carried: its first value, and its type in every iteration; a constant while `kind` is None."""
-
-    first: Value
-    kind: ArrayType | None
-    entered: Any = None  # a weak reference to what it is in an iteration
-    left: Value = None  # what it is at the end of one
-
-
-class Carried:
-    """A variable, cell or array that the loop carries."""
-
-    def __init__(self, title: str, value: Any) -> None:
-        self.title = title
-        self.is_set = False  # every iteration assigns it, though it was not before the loop
-        self.assume(value)
-
-    def assume(self, value: Any) -> None:
-        """Begin with a value: numbers vary, truth values and all else stay."""
-        numbers: list[Value] = []
-        self.skeleton = take_apart(value, numbers)
-        self.slots = [Slot(v, None if type(v) is bool else weak_type_of(v)) for v in numbers]
-
-    def inside(self, inputs: Iterator[Value]) -> Any:
-        """What it is in an iteration, from the inputs of the body."""
-        numbers = [s.first if s.kind is None else weaken(next(inputs), s.kind) for s in self.slots]
-        for slot, number in zip(self.slots, numbers, strict=True):
-            slot.entered = weakref.ref(number) if isinstance(number, Tracer) else None
-        return put_together(self.skeleton, iter(numbers))
-
-    def types(self) -> list[ArrayType]:
-        """The types of what varies."""
-        return [strong(s.kind) for s in self.slots if s.kind is not None]
-
-    def firsts(self) -> list[Value]:
-        """The first values of what varies."""
-        return [fit(s.first, s.kind) for s in self.slots if s.kind is not None]
-
-    def lasts(self, value: Any) -> list[Value]:
-        """What varies at the end of an iteration; raises `Again` when it is not what was assumed."""
-        numbers: list[Value] = []
-        skeleton = take_apart(value, numbers)
-        if not skeleton.agrees(self.skeleton):
-            self._become(skeleton, numbers)
-            raise Again
-        changed = False
-        for slot, number in zip(self.slots, numbers, strict=True):
-            if slot.kind is None:
-                if not (number is slot.first or (type(number) in NUMBERS and same(number, slot.first))):
-                    slot.kind, changed = join_types(weak_type_of(slot.first), weak_type_of(number), self.title), True
-            else:
-                joined = join_types(slot.kind, weak_type_of(number), self.title)
-                changed, slot.kind = changed or joined != slot.kind, joined
-        if changed:
-            raise Again
-        self.is_set = self.skeleton.kind == "maybe" and numbers[0] is True
-        for slot, number in zip(self.slots, numbers, strict=True):
-            slot.left = number
-        return [fit(n, s.kind) for n, s in zip(numbers, self.slots, strict=True) if s.kind is not None]
-
-    def _become(self, skeleton: Skeleton, numbers: list[Value]) -> None:
-        """The body leaves something else: a variable that is assigned for the first time is there from then on."""
-        if self.skeleton.kind == "undefined":
-            zeros = [_zero(weak_type_of(n)) for n in numbers]
-            if skeleton.kind == "maybe":
-                zeros[0] = False
-                self.skeleton, self.slots = (
-                    skeleton,
-                    [Slot(z, weak_type_of(n)) for z, n in zip(zeros, numbers, strict=True)],
-                )
-                return
-            self.skeleton = Skeleton("maybe", None, (NUMBER, skeleton))
-            flag = Slot(False, None)
-            self.slots = [flag, *[Slot(z, weak_type_of(n)) for z, n in zip(zeros, numbers, strict=True)]]
-            return
-        if self.skeleton.kind == "maybe" and skeleton.agrees(self.skeleton.parts[1]):
-            return
-        raise NoBlock(f"{self.title} changes its structure in the loop")
-
-    def outside(self, results: Iterator[Value]) -> Any:
-        """What it is behind the loop."""
-        numbers = [s.first if s.kind is None else weaken(next(results), s.kind) for s in self.slots]
-        return put_together(self.skeleton, iter(numbers))
-
-
-def _zero(kind: ArrayType) -> Value:
-    return {"i": 0, "f": 0.0, "c": 0j}[kind.dtype.kind] if kind.weak else strong(kind).zeros()
-
-
 class Rolled:
-    """The state of a loop that is traced once."""
+    """The state of a loop that is traced once; `grows`: lists may grow in it, by a known number of items."""
 
-    def __init__(self, state: tuple[Any, ...], names: Sequence[str]) -> None:
+    def __init__(self, state: tuple[Any, ...], names: Sequence[str], *, grows: bool = False) -> None:
+        self.grows = grows
         self.variables = [Carried(name, value) for name, value in zip(names, state, strict=True)]
         self.cells: dict[Any, tuple[Cell, Carried]] = {}
         self.arrays: dict[int, tuple[Tracer, Carried]] = {}
@@ -171,10 +78,13 @@ class Rolled:
         out: list[Value] = []
         for key, (cell, old, _) in traced.cells.items():
             if key not in self.cells:
-                self.cells[key], again = (cell, Carried(cell.title, old)), True
+                self.cells[key], again = (cell, carried_cell(cell, old)), True
         for key, (array, _) in traced.arrays.items():
             if key not in self.arrays:
                 self.arrays[key], again = (array, Carried("an array", array)), True
+        if again:
+            raise Again
+        again = self.grows and self._begin_growing(traced)
         if again:
             raise Again
         pairs = [*zip(self.variables, traced.values, strict=True)]
@@ -187,8 +97,29 @@ class Rolled:
                 again = True
         if again:
             raise Again
+        growing = [one for _, one in self.cells.values() if isinstance(one, Growing)]
+        if any(one.holds_arrays for one in growing) and any(s.is_written() for one in self.carried for s in one.slots):
+            raise NoBlock("a list of arrays grows, and an array is written to")
+        rows = [row for one in growing for row in one.rows(self.carried)]
         self._note_origins()
-        return out
+        return [*out, *rows]
+
+    def _begin_growing(self, traced: Traced) -> bool:
+        """Whether a list is found to grow: what is appended becomes a row of the loop's outputs."""
+        found = False
+        for key, (cell, one) in self.cells.items():
+            if not isinstance(one, Growing) and (grown := Growing.of(cell, one, *traced.cells[key][1:])) is not None:
+                self.cells[key], found = (cell, grown), True
+        return found
+
+    def take_rows(self, stacks: Sequence[Value], results: Sequence[Value]) -> None:
+        """What was appended in all iterations."""
+        rest = iter(stacks)
+        slots = [s for one in self.carried for s in one.slots if s.kind is not None]
+        lasts = dict(zip(map(id, slots), results, strict=True))
+        for _, one in self.cells.values():
+            if isinstance(one, Growing):
+                one.take(rest, lasts)
 
     def _note_origins(self) -> None:
         """Which results may be one array: what an iteration leaves may be what another variable was before."""
@@ -257,7 +188,10 @@ def _traced_body(
         program, captured = traced.program(rolled.leave(traced))
         return strengthened(program), captured
 
-    return trace_region("the body of a loop", [*rolled.types(), *kinds], enter, finish)
+    try:
+        return trace_region("the body of a loop", [*rolled.types(), *kinds], enter, finish)
+    finally:
+        forget_growing([cell.held for cell, _ in rolled.cells.values()])
 
 
 def _captured_first(program: Program, own: int) -> Program:
@@ -317,19 +251,24 @@ def roll_counted(
     """A `Scan` along the items; a `While` where a flag may end it, or the number of items is not known."""
     if isinstance(items, TracedRange):
         return _roll_range(items, body, state, names, stops)
-    rolled = Rolled(state, names)
+    rolled = Rolled(state, names, grows=True)
     arrays = items.arrays(begin)
     kinds = [ArrayType(np.shape(a)[1:], type_of(a).dtype) for a in arrays]
     program, captured = _settled(
         lambda: _traced_body(rolled, kinds, lambda rows, state: handed_over(body, state, items.item(iter(rows))))
     )
+    is_growing = any(isinstance(one, Growing) for _, one in rolled.cells.values())
     if any(_varies(rolled.variables[i]) for i in stops):
+        if is_growing:
+            raise NoBlock("a list grows in it, and it may end early")
         return _roll_breaking(items, arrays, body, state, names, stops)
     firsts = [v for one in rolled.carried for v in one.firsts()]
     own = len(firsts) + len(arrays)
     length = (items.length or 0) - begin
     scan = Scan(_captured_first(program, own), len(captured), len(firsts), length)
     results = scan(*captured, *firsts, *arrays)
+    if is_growing:
+        rolled.take_rows(results[len(firsts) :], results[: len(firsts)])
     return _finished(rolled, results[: len(firsts)], body.__code__, sure=length > 0)  # type: ignore[attr-defined]
 
 

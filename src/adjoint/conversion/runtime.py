@@ -5,15 +5,7 @@ from __future__ import annotations
 from types import CellType
 
 from adjoint.conversion import array_functions, builtins, mathematics, reflection, sequences  # noqa: F401  (they fill the table of calls)
-from adjoint.conversion.branches import (
-    all_of,
-    any_of,
-    choose,
-    choose_block,
-    compare,
-    negate,
-    trying,
-)
+from adjoint.conversion.branches import choose_block, trying
 from adjoint.conversion.calls import call
 from adjoint.conversion.forms import HELPERS
 from adjoint.conversion.lifting import caught
@@ -35,6 +27,7 @@ from adjoint.conversion.stores import (
     set_item,
 )
 from adjoint.conversion.texts import formatted, percent, text
+from adjoint.conversion.truths import all_of, any_of, choose, compare, negate
 from adjoint.conversion.unsure import read_variable, returned_value, surely
 from adjoint.conversion.values import UNDEFINED
 

@@ -13,12 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.conversion.branches import choose
 from adjoint.conversion.builtins import bool_
 from adjoint.conversion.calls import METHODS, call, instead_of
+from adjoint.conversion.growing import rejoin
 from adjoint.conversion.iterables import Backwards, Counted, Lazy, TracedRange, Zipped, items_of
 from adjoint.conversion.questions import in_program, is_undecided
 from adjoint.conversion.special_methods import Ordered, has_own_order, is_written_in_python, iterate, own_method
+from adjoint.conversion.truths import choose
 from adjoint.program.trace import Tracer
 
 
@@ -127,6 +128,8 @@ def sum_(iterable: Any, /, start: Any = 0) -> Any:
     if isinstance(iterable, Tracer) and iterable.ndim == 1 and in_program():
         return start + np.sum(iterable)
     values = list(iterate(iterable))
+    if (array := rejoin(values)) is not None and array.ndim == 1:
+        return start + np.sum(array)
     if any(is_written_in_python(v, "__add__") or is_written_in_python(v, "__radd__") for v in (start, *values)):
         return functools.reduce(lambda a, b: call(operator.add)(a, b), values, start)
     return sum(values, start)

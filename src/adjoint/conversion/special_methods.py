@@ -15,6 +15,7 @@ import numpy as np
 
 from adjoint.conversion.calls import call, is_convertible
 from adjoint.conversion.forms import is_converted
+from adjoint.conversion.growing import refuse_growing
 from adjoint.conversion.iterables import Items
 from adjoint.numpy.dispatch import as_array, is_traced
 from adjoint.program.trace import Tracer
@@ -45,6 +46,7 @@ def iterate(value: Any) -> Any:
     """What a loop goes through; an iterator of the user's is converted."""
     if isinstance(value, Items):
         return value
+    refuse_growing(value, "the items")
     if is_written_in_python(value, "__iter__"):
         value = call(value.__iter__)()
     return _through(value) if is_written_in_python(value, "__next__") else value

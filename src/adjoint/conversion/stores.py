@@ -15,6 +15,7 @@ import numpy as np
 import adjoint.numpy as numpy
 from adjoint.base.errors import ControlFlowError
 from adjoint.conversion.calls import call
+from adjoint.conversion.growing import growing_list, read_growing
 from adjoint.conversion.lifting import any_traced, maker_of, refuse_or_lift
 from adjoint.conversion.log import CONTAINERS, Attribute, Elements, active_log, note, note_container
 from adjoint.conversion.questions import is_undecided
@@ -146,6 +147,8 @@ def augment_attribute(owner: Any, name: str, value: Any, sign: str) -> None:
 
 def get_item(owner: Any, key: Any) -> Any:
     """owner[key]; a list of equal numbers may be read at an index that is not known."""
+    if type(owner) is list and (growing := growing_list(owner)) is not None:
+        return read_growing(growing, key)
     if type(owner) in (list, tuple) and isinstance(key, Tracer) and is_undecided(key):
         return _read_at_traced(owner, key)
     if type(owner) is np.ndarray and any_traced(key):

@@ -10,6 +10,7 @@ is assigned on some paths alone: its value counts where `defined` holds.
 from __future__ import annotations
 
 import dataclasses
+from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -48,7 +49,9 @@ class Maybe:
 class Skeleton:
     """A value without its numbers: a kind, what must agree, and the parts."""
 
-    kind: str  # "number", "static", "undefined", "maybe", "container", "object", "kept" (an object that stays itself)
+    # "number", "static", "undefined", "maybe", "items" (a tuple), "container", "content" (of a list or dict), "object",
+    # "kept" (an object that stays itself)
+    kind: str
     what: Any = None
     parts: tuple[Skeleton, ...] = ()
     owner: Any = None  # the object
@@ -98,6 +101,8 @@ def _take_apart(value: Any, numbers: list[Value], seen: set[int]) -> Skeleton:
     if id(value) in seen:
         return Skeleton("static", value)
     inner = seen | {id(value)}
+    if isinstance(value, tuple) and _is_rebuilt(type(value)):
+        return Skeleton("items", type(value), tuple(_take_apart(part, numbers, inner) for part in value))
     leaves, structure = tree.flatten(value)
     if not (len(leaves) == 1 and leaves[0] is value):
         return Skeleton("container", structure, tuple(_take_apart(leaf, numbers, inner) for leaf in leaves))
@@ -107,6 +112,24 @@ def _take_apart(value: Any, numbers: list[Value], seen: set[int]) -> Skeleton:
         if any(_has_numbers(part) for part in parts):
             return Skeleton("object", (type(value), names), parts, value)
     return Skeleton("static", value)
+
+
+def _is_rebuilt(cls: type) -> bool:
+    """Whether a tuple is one of Python's, or one with names."""
+    return cls is tuple or (hasattr(cls, "_make") and hasattr(cls, "_fields"))
+
+
+def take_content(value: Any, numbers: list[Value]) -> Skeleton:
+    """The skeleton of what a list, dict or deque holds: containers inside it stay themselves."""
+    parts = value.values() if isinstance(value, dict) else value
+    keys = tuple(value) if isinstance(value, dict) else getattr(value, "maxlen", None)
+    held = [
+        Skeleton("static", part)
+        if isinstance(part, list | dict | set | deque)
+        else _take_apart(part, numbers, {id(value)})
+        for part in parts
+    ]
+    return Skeleton("content", (type(value), keys), tuple(held))
 
 
 def _has_numbers(skeleton: Skeleton) -> bool:
@@ -129,6 +152,13 @@ def put_together(skeleton: Skeleton, numbers: Iterator[Value]) -> Any:
         return Maybe(*parts)
     if kind == "container":
         return tree.unflatten(skeleton.what, parts)
+    if kind == "items":
+        return tuple(parts) if skeleton.what is tuple else skeleton.what._make(parts)
+    if kind == "content":
+        cls, keys = skeleton.what
+        return (
+            dict(zip(keys, parts, strict=True)) if cls is dict else cls(parts, keys) if keys is not None else cls(parts)
+        )
     cls, names = skeleton.what
     made = object.__new__(cls)
     for name, part in zip(names, parts, strict=True):

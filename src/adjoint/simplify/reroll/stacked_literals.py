@@ -10,7 +10,7 @@ import numpy as np
 from adjoint.ops.arrays.index import ScatterSet
 from adjoint.ops.effects import Callback, Check, Print
 from adjoint.ops.elementwise.pointwise import Pointwise
-from adjoint.program.program import Atom, Equation
+from adjoint.program.program import Atom, Equation, Literal
 from adjoint.program.rule_table import RuleTable
 from adjoint.program.types import promotion_token
 from adjoint.simplify.reroll.repetitions import Numbered
@@ -57,10 +57,8 @@ def promoted_dtype(op: Pointwise, eq: Equation, slot: int, literals: list[Atom])
     strong = [*tokens[:slot], dtypes[slot], *tokens[slot + 1 :]]
     if ufunc.resolve_dtypes((*strong, *[None] * ufunc.nout)) != dtypes:
         return None
-    for literal in literals:
-        value: Any = literal.value  # type: ignore[union-attr]
-        if dtypes[slot].kind in "iu" and not _fits(value, dtypes[slot]):
-            return None
+    if dtypes[slot].kind in "iu" and not all(isinstance(a, Literal) and _fits(a.value, dtypes[slot]) for a in literals):
+        return None  # of a number that is computed it is not known
     return dtypes[slot]
 
 
