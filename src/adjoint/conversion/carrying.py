@@ -20,6 +20,8 @@ from adjoint.conversion.values import NUMBER, NUMBERS, Skeleton, put_together, s
 from adjoint.program.trace import Tracer
 from adjoint.program.types import ArrayType, Value
 
+MOST_ITEMS = 8  # of a container that a loop carries
+
 
 class Again(Exception):  # noqa: N818 (the types have changed; the body is traced once more)
     """What is carried is not what was assumed."""
@@ -128,6 +130,11 @@ class Content(Carried):
     """What a list, dict or deque holds."""
 
     take_apart = staticmethod(take_content)
+
+    def lasts(self, value: Any) -> list[Value]:
+        if len(self.slots) > MOST_ITEMS:  # each item would be chosen anew in every iteration
+            raise NoBlock(f"more than {MOST_ITEMS} numbers of {self.title} are written to")
+        return super().lasts(value)
 
 
 def carried_cell(cell: Cell, value: Any) -> Carried:
