@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from adjoint.integrate.choosing import choose, methods
     from adjoint.integrate.control import Controller
+    from adjoint.integrate.events import Event
     from adjoint.integrate.explicit import RungeKutta
     from adjoint.integrate.quadrature.integral import Integral, quad
     from adjoint.integrate.quadrature.rules import gauss
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Controller",
+    "Event",
     "Integral",
     "Rosenbrock",
     "RungeKutta",
@@ -46,6 +48,7 @@ __all__ = [
 _HOMES = {
     "adjoint.integrate.choosing": "choose methods",
     "adjoint.integrate.control": "Controller",
+    "adjoint.integrate.events": "Event",
     "adjoint.integrate.explicit": "RungeKutta",
     "adjoint.integrate.rosenbrock": "Rosenbrock",
     "adjoint.integrate.quadrature.integral": "Integral quad",

@@ -9,10 +9,13 @@ from typing import Any
 import numpy as np
 
 from adjoint import tree
+from adjoint.api.control_flow import switch
 from adjoint.base.source import user_facing
+from adjoint.conversion.driver import prepare
 from adjoint.debug import check
 from adjoint.integrate.choosing import choose_method
 from adjoint.integrate.derivative import detach, record_flat, types_of
+from adjoint.integrate.events import occurred, read_events
 from adjoint.integrate.reading import read_mass, read_number, read_span, read_stops, read_times, read_tolerance
 from adjoint.integrate.statuses import EVENT, STATUSES
 from adjoint.integrate.stepping import Ending, Plan, Settings, run
@@ -51,15 +54,16 @@ def solve(
     stops: Any = (),
     integrand: Callable[..., Any] | None = None,
     mass: Any = None,
+    events: Any = (),
     checkpoint: Any = None,
 ) -> Trajectory:
     """y(t) for y′ = f(t, y, *args), y(t₀) = y0, over span = (t₀, t₁), forwards or backwards.
 
     y is a number, an array, or any tree of them, real or complex; f is NumPy code. Errors are kept below
-    atol + rtol |y| in each step. `save` are times at which y is given (by the dense output of the method's own
-    order); without it there is the end alone. `stops` are times at which f jumps. `integrand`, a function of
-    (t, y, *args), is integrated along the path. `mass` is a constant matrix M of M y′ = f(t, y), which may be singular:
-    then some equations are algebraic, and a method for stiff equations solves them with the others.
+    atol + rtol |y| in each step. `save` are times at which y is given (by the dense output of the method's own order);
+    without it there is the end alone. `events` are those of `Event`; `stops` are times at which f jumps. `integrand`, a
+    function of (t, y, *args), is integrated along the path. `mass` is a constant matrix M of M y′ = f(t, y), which may
+    be singular: then some equations are algebraic, and a method for stiff equations solves them with the others.
 
     y0, args, what f closes over, both ends of the span, saved times and stops are differentiated; steps are not.
 
@@ -78,8 +82,8 @@ def solve(
     t0, t1 = read_span(title, span)
     leaves, layout = read_state(title, "y0", y0)
     arguments = Arguments(args)
-    traced = _trace(title, f, integrand, layout, arguments)
-    program, theta, extra_structure, extra = traced
+    happenings, event_theta, rights = read_events(title, events, layout, arguments)
+    program, theta, extra_structure, extra = _trace(title, f, integrand, layout, arguments, rights)
     masses = read_mass(title, mass, chosen, layout)
     saves = read_times(title, save, t0, t1)
     stop_times = read_stops(title, stops, t0, t1)
@@ -92,8 +96,11 @@ def solve(
         read_number(title, "max_step", max_step), read_number(title, "min_step", 0.0 if min_step is None else min_step),
         np.int64(_read_count(title, max_steps)), saves, stop_times,
     )  # fmt: skip
-    plan = Plan(chosen, norm, first_step is not None, saves.shape[0], stop_times.shape[0], checkpoint, bool(masses))
-    ending = _solved(plan, layout, program, extra, settings, leaves, [*theta, *masses])
+    plan = Plan(
+        chosen, norm, first_step is not None, saves.shape[0], stop_times.shape[0], checkpoint, bool(masses),
+        happenings, len(event_theta), bool(rights),
+    )  # fmt: skip
+    ending = _solved(plan, layout, program, extra, settings, leaves, [*theta, *masses, *event_theta])
     return _trajectory(title, plan, layout, extra_structure, extra, settings, ending, save is None)
 
 
@@ -104,8 +111,17 @@ def _read_count(title: str, count: Any) -> int:
     return found
 
 
-def _trace(title: str, f: Any, integrand: Any, layout: Layout, args: Arguments) -> Any:
-    """The program of f, and of the integrand behind it; θ; and how the integrals are a tree."""
+def _trace(title: str, f: Any, integrand: Any, layout: Layout, args: Arguments, rights: Sequence[Any]) -> Any:
+    """The program of f, and of the integrand behind it; θ; and how the integrals are a tree.
+
+    Where events bring other right sides, the number of the one in charge is the first value of θ.
+    """
+    if rights:
+        sides = [prepare(g) for g in (f, *rights)]
+        f = lambda t, y, mode, *given: switch(mode, [lambda g=g: g(t, y, *given) for g in sides])
+        given_integrand = integrand
+        integrand = None if integrand is None else lambda t, y, mode, *given: given_integrand(t, y, *given)
+        args = Arguments((np.int64(0), *args.whole(args.values)))
     right = trace_function(title, "f", f, layout, args)
     check_right_side(title, right, layout)
     if integrand is None:
@@ -149,7 +165,7 @@ def _record(plan: Plan, layout: Layout, program: Program, extra: Any, types: Any
             y = np.concatenate([y, np.zeros(system.width - system.size, y.dtype)])
         with np.errstate(all="ignore"):
             ending = run(plan, system, settings, y)
-        ending = _refuse_failed(ending)
+        ending = _refuse_events(_refuse_failed(ending))
         out, structure = tree.flatten(ending)
         found.append(structure)
         return out
@@ -160,11 +176,22 @@ def _record(plan: Plan, layout: Layout, program: Program, extra: Any, types: Any
 
 
 class _Refusal:
-    """The derivative of a solution that failed: an error, not NaN."""
+    """The derivative of a solution that failed, or of an event that did not happen: an error, not NaN."""
 
     title = "solve"
 
+    def __init__(self, of_event: bool = False) -> None:
+        self.of_event = of_event
+
     def _check(self, xs: Sequence[Value]) -> None:
+        if self.of_event:
+            check(
+                np.all(xs[-2] > 0),
+                "integrate.solve: the time of an event that did not happen has no derivative; it happened {} times "
+                "until t = {}. Look at path.events[i].count.",
+                xs[-2], xs[-1],
+            )  # fmt: skip
+            return
         words = ", ".join(f"{code} {words}" for code, words in enumerate(STATUSES))
         check(
             np.all(xs[-2] <= EVENT),
@@ -185,16 +212,28 @@ class _Refusal:
         return BatchedRule(self, tuple(mapped), size)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Refusal)
+        return isinstance(other, _Refusal) and other.of_event == self.of_event
 
     def __hash__(self) -> int:
-        return hash(_Refusal)
+        return hash((_Refusal, self.of_event))
 
 
 def _refuse_failed(ending: Ending) -> Ending:
     values = [ending.y, ending.saved]
     y, saved = Attach(_Refusal(), 2)(*detach(values), *values, ending.code, detach([ending.t])[0])
     return ending._replace(y=y, saved=saved)
+
+
+def _refuse_events(ending: Ending) -> Ending:
+    """The first time of each event stands by itself, with a derivative if it happened."""
+    seen = ending.events
+    if seen is None:
+        return ending
+    firsts: list[Value] = []
+    for i in range(seen.counts.shape[0]):
+        first = seen.times[i, 0]
+        firsts += Attach(_Refusal(True), 1)(*detach([first]), first, seen.counts[i], detach([ending.t])[0])
+    return ending._replace(events=(seen, firsts))
 
 
 def _trajectory(
@@ -208,9 +247,13 @@ def _trajectory(
     if extra:
         integrals = Layout(extra_structure, extra).tree(y[n:])
     counts = ending.counts
+    events = None
+    if plan.events.size:
+        events = [occurred(layout, ending.events[0], ending.events[1], i) for i in range(plan.events.size)]
     return Trajectory(
         times, layout.rows(rows), layout.tree(y[:n]), ending.t, ending.code, counts.steps, counts.rejections,
         counts.evaluations, counts.jacobians, counts.factorizations, counts.stiff,
         ending.radius * abs(settings.t1 - settings.t0), integrals,
+        events,
         method=f"{title} by {plan.method.name}",
     )  # fmt: skip

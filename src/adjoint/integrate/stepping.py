@@ -15,8 +15,9 @@ from adjoint import tree
 from adjoint.api.control_flow import cond, while_loop
 from adjoint.integrate.control import error_norm, first_step
 from adjoint.integrate.derivative import attach_derivative, detach, record_flat, types_of
+from adjoint.integrate.events import EventPlan, Watch, after_event, handle, sides_after, sides_passed
 from adjoint.integrate.interpolation import derivative, evaluate
-from adjoint.integrate.statuses import FINISHED, MAX_STEPS, NOT_FINITE, RUNNING, TOO_SMALL
+from adjoint.integrate.statuses import EVENT, FINISHED, GRAZING, MAX_STEPS, NOT_FINITE, RUNNING, TOO_SMALL
 from adjoint.integrate.system import System
 from adjoint.program.program import interpret
 from adjoint.program.types import Value
@@ -34,6 +35,9 @@ class Plan(NamedTuple):
     stops: int = 0
     checkpoint: Any = None
     has_mass: bool = False
+    events: EventPlan = EventPlan()
+    event_theta: int = 0  # how many values of θ the events read
+    has_modes: bool = False  # θ begins with the number of the right side in charge
 
 
 class Settings(NamedTuple):
@@ -72,6 +76,7 @@ class Ending(NamedTuple):
     saved: Value  # (saves, n); NaN where it did not get
     h: Value  # the next step
     radius: Value
+    events: Any = None
 
 
 class _Now(NamedTuple):
@@ -85,6 +90,7 @@ class _Now(NamedTuple):
     out: Value
     stop: int | Value
     radius: Value
+    seen: Any
 
 
 class _Trial(NamedTuple):
@@ -152,6 +158,10 @@ def run(plan: Plan, system: System, settings: Settings, y0: Value) -> Ending:
     t0, t1 = detach([s.t0, s.t1])
     direction = np.where(t1 >= t0, 1.0, -1.0)
     n = system.size
+    watch = None
+    if plan.events.size:
+        watch = Watch(plan.events, system.layout, system.theta[len(system.theta) - plan.event_theta :])
+        system = system.with_theta(system.theta[: len(system.theta) - plan.event_theta])
     whole_theta = system.theta
     within = lambda stop: _between_stops(plan, s, system, whole_theta, stop, direction)
     system = within(_as_int(0))
@@ -174,13 +184,17 @@ def run(plan: Plan, system: System, settings: Settings, y0: Value) -> Ending:
     begin = _Now(
         s.t0, h, state, (np.float64(1.0), np.float64(1.0)), start_code.astype(np.int64),
         Counts(zero, zero, _as_int(evaluations), zero, zero, zero), zero, out, zero, np.float64(0.0),
+        None if watch is None else watch.begin(s.t0, y0[:n], method.derivative(state)[:n], n),
     )  # fmt: skip
 
     def goes_on(now: _Now) -> Value:
         return now.code == RUNNING
 
     def advance(now: _Now) -> _Now:
-        stepper = ready.at(within(now.stop)) if plan.stops else ready
+        current = within(now.stop)
+        if plan.has_modes:
+            current = current.with_theta([now.seen.mode, *current.theta[1:]])
+        stepper = ready.at(current)
         target = _next_target(plan, s, now)
         t, aim = detach([now.t, target])
         trial, planned, whole = _tried(plan, settings, stepper, now, t, aim, direction)
@@ -199,9 +213,21 @@ def run(plan: Plan, system: System, settings: Settings, y0: Value) -> Ending:
             factor = np.where(trial.rejections > 0, np.minimum(factor, 1.0), factor)
             following = np.abs(trial.h) * factor
             following = np.where(whole, following, np.maximum(following, planned))
+        which: Any = None
+        grazes: Any = None
+        end, y_end = reached, y1
+        if watch is not None:
+            f0, f1 = method.derivative(now.state)[:n], method.derivative(after)[:n]
+            ends = (detach([now.t, y0, f0]), detach([reached, y1, f1]))
+            suspects = watch.plain().suspects(now.seen, ends)
+            dense = coefficients(stepper, now.t, h, now.state, after, np.logical_and(accepted, np.any(suspects)))[:, :n]
+            which, theta, grazes = handle(watch, now.seen, now.t, h, y0, dense, suspects, accepted)
+            happens = which >= 0
+            end = np.where(happens, now.t + theta * h, reached)
+            y_end = np.where(happens, evaluate(y0, dense, theta.astype(y0.dtype)), y1)
         saved, out = now.saved, now.out
         if plan.saves:
-            saved, out = _save(plan, s, stepper, now, after, reached, h, direction, y0, y1)
+            saved, out = _save(plan, s, stepper, now, after, reached, h, direction, y0, y1, end, y_end)
         counts = now.counts
         limit = method.stability_limit if hasattr(method, "stability_limit") else np.inf
         is_stiff = np.abs(trial.h) * trial.radius > 0.7 * limit
@@ -210,24 +236,41 @@ def run(plan: Plan, system: System, settings: Settings, y0: Value) -> Ending:
             counts.evaluations + trial.work[0], counts.stiff + is_stiff, counts.jacobians + trial.work[1],
             counts.factorizations + trial.work[2],
         )  # fmt: skip
-        at_end = detach([reached])[0] == t1
+        at_end = detach([end])[0] == t1
         code = np.where(accepted, np.where(at_end, FINISHED, RUNNING), trial.code)
         code = np.where(np.logical_and(code == RUNNING, counts.steps >= s.max_steps), MAX_STEPS, code)
         following = np.minimum(following, s.max_step)
         state = tree.map(lambda a, b: np.where(accepted, a, b), after, now.state)
-        stop = now.stop
+        stop, seen = now.stop, now.seen
+        if watch is not None:
+            full = y_end
+            if y0.shape[0] < method.value(after).shape[0]:  # integrals stand behind y
+                begun = method.value(now.state)[n:]
+                full = np.concatenate([y_end, begun + theta.astype(y0.dtype) * (method.value(after)[n:] - begun)])
+            jumped, seen, is_over = after_event(watch, now.seen, which, end, full, n)
+            after_system = current.with_theta([seen.mode, *current.theta[1:]]) if plan.has_modes else current
+            state = cond(happens, lambda: method.start(after_system, end, jumped), lambda: state)
+            y_now = method.value(state)[:n]
+            passed = sides_passed(watch, seen, reached, y1)
+            turned = sides_after(watch, seen, which, end, y_now, method.derivative(state)[:n])
+            seen = seen._replace(sides=np.where(happens, turned.sides, np.where(accepted, passed.sides, seen.sides)))
+            code = np.where(np.logical_and(happens, code <= FINISHED), np.where(is_over, EVENT, RUNNING), code)
+            code = np.where(np.logical_and(happens, np.logical_and(at_end, code == RUNNING)), FINISHED, code)
+            code = np.where(np.logical_and(happens, grazes), GRAZING, code)
+            hits = np.logical_and(hits, np.logical_not(happens))
+            reached = end
         if plan.stops:
             at_stop = np.logical_and(hits, np.logical_not(at_end))
             stop = stop + at_stop
             state = _restarted(within(stop), method, reached, state, at_stop)
         return _Now(
             reached, following, state, (np.maximum(trial.error, 1e-10), now.errors[0]), code.astype(np.int64), counts,
-            saved, out, stop, trial.radius,
+            saved, out, stop, trial.radius, seen,
         )  # fmt: skip
 
     last = while_loop(goes_on, advance, begin, checkpoint=plan.checkpoint)
     y = method.value(last.state)
-    return Ending(last.t, y, last.code, last.counts, last.out, last.h, last.radius)
+    return Ending(last.t, y, last.code, last.counts, last.out, last.h, last.radius, last.seen)
 
 
 def _next_target(plan: Plan, s: Settings, now: _Now) -> Value:
@@ -320,12 +363,12 @@ def _work(method: Any) -> list[int]:
 
 def _save(
     plan: Plan, s: Settings, stepper: Stepper, now: _Now, after: Any, reached: Value, h: Value, direction: Value,
-    y0: Value, y1: Value,
+    y0: Value, y1: Value, end_time: Value, y_end: Value,
 ) -> tuple[Value, Value]:  # fmt: skip
     """Values at the saved times that lie in a step."""
     m, n = plan.saves, stepper.system.size
     times = detach([s.saves])[0]
-    end = detach([reached])[0]
+    end = detach([end_time])[0]
     is_inside = lambda j: np.logical_and(j < m, direction * times[np.minimum(j, m - 1)] <= direction * end)
     is_last = lambda j: np.logical_and(is_inside(j), times[np.minimum(j, m - 1)] != end)
     is_plain = not stepper.system.has_mass  # else f is not the derivative
@@ -340,7 +383,7 @@ def _save(
         j, out = state
         theta = (s.saves[j] - now.t) / np.where(h == 0, 1.0, h)
         value = evaluate(y0, dense[:, :n], theta.astype(y0.dtype))
-        at_end = y1 + (s.saves[j] - reached).astype(y0.dtype) * velocity
+        at_end = y_end + (s.saves[j] - end_time).astype(y0.dtype) * velocity
         value = np.where(times[j] == end, at_end, value)
         out = out.copy()
         out[j] = value
