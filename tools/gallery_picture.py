@@ -99,6 +99,18 @@ def reference_fit(figure: Any) -> None:
     right.set(xticks=[], xlabel="datum", title="∂ rate / ∂ y")
 
 
+def language_model(figure: Any) -> None:
+    run = example("language_model")["train"](6.0, tuple(np.linspace(0.0, 1.0, 9)))
+    seconds, _, bits, _ = zip(*run.history, strict=True)
+    ax = figure.add_subplot(xlabel="seconds of processor time", ylabel="bits per byte", title="a model of help pages")
+    ax.plot(seconds, bits, "o-", ms=3)
+    words = lambda text: "".join(c if c.isprintable() else " " for c in text.decode("utf-8", "replace"))[:34]
+    for (at, _, value, text), dy in zip((run.history[3], run.history[-1]), (1.4, 0.7), strict=True):
+        ax.annotate(f"“{words(text)}…”", (at, value), (at, value + dy), ha="right" if at > 4 else "left", fontsize=7,
+                    arrowprops={"arrowstyle": "-", "color": "0.6"})  # fmt: skip
+    ax.set(ylim=(0, None))
+
+
 DRAWN = {
     "gallery_pendulum_swing_up.png": swing_up,
     "gallery_gaussian_process.png": gaussian_process,
@@ -107,6 +119,7 @@ DRAWN = {
     "gallery_bundle_adjustment.png": bundle_adjustment,
     "gallery_hyper_cleaning.png": hyper_cleaning,
     "gallery_reference_fit.png": reference_fit,
+    "gallery_language_model.png": language_model,
 }
 
 
