@@ -20,6 +20,7 @@ OWN = (
     "adjoint.nn",
     "adjoint.nn.initializers",
     "adjoint.optimize",
+    "adjoint.optimize.certificates",
     "adjoint.optimize.manifolds",
     "adjoint.optimize.proximal",
     "adjoint.optimize.sets",

@@ -7,7 +7,7 @@ found.status, float(np.round(found.value["b"], 6))  # → ('converged', -2.0)
 ```
 """
 
-from adjoint.optimize import manifolds, proximal, sets, updates
+from adjoint.optimize import certificates, manifolds, proximal, sets, updates
 from adjoint.optimize.composite.coordinates import BlockCoordinateDescent
 from adjoint.optimize.composite.frank_wolfe import FrankWolfe
 from adjoint.optimize.composite.mirror_descent import ExponentiatedGradient, MirrorDescent
@@ -116,6 +116,7 @@ __all__ = [
     "TrustRegion",
     "best_of",
     "between",
+    "certificates",
     "curve_fit",
     "equality",
     "fixed_point",
