@@ -194,3 +194,11 @@ def test_such_loops_are_kept(f: Any, args: Any) -> None:
     fast(*args)
     assert "unrolled" not in str(fast.report())
     assert "loop of" in str(fast.report())
+
+
+def test_elements_of_a_batch_that_append_here_and_there() -> None:
+    x = np.array([0.7, 0.72, 0.5])
+    fast = ad.jit(ad.vmap(ad.grad(appends_here_and_there)))
+    differences = [(appends_here_and_there(v + 1e-6) - appends_here_and_there(v - 1e-6)) / 2e-6 for v in x]
+    with pytest.warns(RuntimeWarning, match="plain Python"):
+        np.testing.assert_allclose(fast(x), differences, rtol=1e-7)

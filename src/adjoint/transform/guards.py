@@ -28,6 +28,7 @@ from adjoint.program.program import Atom, Equation, Var
 from adjoint.program.record import Record, RecordTracer
 from adjoint.program.trace import Tracer, outside_of
 from adjoint.program.types import ArrayType, Value, type_of
+from adjoint.transform.batch_branches import TooManyPaths
 
 FLOAT = np.dtype(np.float64)
 
@@ -180,6 +181,8 @@ class GuardingTrace(Record):
                     self._values[top] = self.constants[top]
                     self._fixed.add(top)
                 else:
+                    if top not in self._made:  # of an iteration that was given up, while elements took their paths
+                        raise TooManyPaths("the batch elements of vmap take paths in a loop that is not kept")
                     eq = self._made[top]
                     missing = [a for a in eq.inputs if isinstance(a, Var) and a not in self._values]
                     waiting += missing
