@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from adjoint.nn.sequence.transformer import Decoder, Encoder, FeedForward, TransformerLayer
     from adjoint.nn.stacking import Stack
     from adjoint.nn.statistics import RunningStatistics, trainable
+    from adjoint.nn.storage.torch_layouts import from_torch
     from adjoint.nn.storage.trees import load, notes, save
     from adjoint.nn.summarizing import Summary, summary
     from adjoint.nn.tapping import taps
@@ -67,6 +68,7 @@ if TYPE_CHECKING:
     from adjoint.nn.training.fitting import fit
     from adjoint.nn.training.history import History
     from adjoint.nn.training.metrics import accuracy
+    from adjoint.nn.training.rates import LearningRates, learning_rates
     from adjoint.nn.training.running import Run, Step, steps
 
 __all__ = [  # noqa: RUF022  (by subject)
@@ -166,6 +168,8 @@ __all__ = [  # noqa: RUF022  (by subject)
     "Run",
     "History",
     "evaluate",
+    "LearningRates",
+    "learning_rates",
     "metrics",
     "accuracy",
     # estimators
@@ -177,6 +181,7 @@ __all__ = [  # noqa: RUF022  (by subject)
     "save",
     "load",
     "notes",
+    "from_torch",
     # models as trees
     "RunningStatistics",
     "trainable",
@@ -224,6 +229,8 @@ _HOMES = {
     "estimators.regressor": "Regressor",
     "estimators.linear": "LinearClassifier LinearRegressor",
     "storage.trees": "load notes save",
+    "storage.torch_layouts": "from_torch",
+    "training.rates": "LearningRates learning_rates",
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 
