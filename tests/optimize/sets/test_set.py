@@ -18,7 +18,7 @@ def points_of(name):
     return np.array(DATA["projections"][name]["x"])
 
 
-@pytest.mark.row("16.3.3", "16.3a")
+@pytest.mark.row("16.3.3")
 @pytest.mark.parametrize("name", SETS)
 def test_the_projection_is_the_judges(name):
     expected = np.array(DATA["projections"][name]["p"])

@@ -21,6 +21,7 @@ from adjoint.optimize.sets.boxes import box, box_section, capped_simplex, free, 
 from adjoint.optimize.sets.cones import exponential_cone, psd, second_order_cone
 from adjoint.optimize.sets.ellipsoids import mahalanobis_ball, weighted_l2_ball
 from adjoint.optimize.sets.half_spaces import affine, half_space, hyperplane
+from adjoint.optimize.sets.polyhedra import polyhedron
 from adjoint.optimize.sets.products import intersection, product
 from adjoint.optimize.sets.set import Set
 from adjoint.optimize.sets.simplices import order_simplex, simplex
@@ -48,6 +49,7 @@ __all__ = [
     "nonnegative",
     "nuclear_ball",
     "order_simplex",
+    "polyhedron",
     "product",
     "psd",
     "second_order_cone",

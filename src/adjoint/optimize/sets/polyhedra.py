@@ -1,0 +1,48 @@
+"""Polyhedra: the projection onto one is a quadratic program."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, final
+
+import numpy as np
+
+from adjoint.base.errors import ShapeError
+from adjoint.optimize.programs.quadratic import qp
+from adjoint.optimize.sets.set import Set, point
+from adjoint.program.types import Value
+
+__all__ = ["polyhedron"]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Polyhedron(Set):
+    """G x ≤ h, and A x = b where there are equations."""
+
+    G: Any
+    h: Any
+    A: Any = None
+    b: Any = None
+    name: ClassVar[str] = "polyhedron"
+    axes: ClassVar[int | None] = 1
+
+    def _project(self, x: Value) -> Value:
+        if x.shape[0] != self.G.shape[1]:
+            raise ShapeError(f"sets.polyhedron: x has {x.shape[0]} numbers, and G {self.G.shape[1]} columns.")
+        found = qp(np.eye(x.size, dtype=x.dtype), -x, G=self.G, h=self.h, A=self.A, b=self.b)
+        return np.where(found.converged, found.value, np.nan)
+
+
+def polyhedron(G: Any, h: Any, A: Any = None, b: Any = None) -> Polyhedron:
+    """G x ≤ h and A x = b, by a quadratic program; where nothing lies in it the projection is NaN.
+
+    ```python
+    triangle = ad.optimize.sets.polyhedron(np.array([[-1.0, 0.0], [0.0, -1.0], [1.0, 1.0]]), np.array([0.0, 0.0, 1.0]))
+    np.round(triangle.project(np.array([1.0, 0.5])), 6)  # → [0.75, 0.25]
+    ```
+    """
+    G, h = point("sets.polyhedron: G", G, 2), point("sets.polyhedron: h", h, 1)
+    if G.shape[0] != h.shape[0]:
+        raise ShapeError(f"sets.polyhedron: G has {G.shape[0]} rows, and h {h.shape[0]} numbers.")
+    return Polyhedron(G, h, A, b)

@@ -1,0 +1,32 @@
+"""Polyhedra, by sets whose projections are known otherwise."""
+
+import numpy as np
+import pytest
+
+import adjoint as ad
+from adjoint.base.errors import ShapeError
+from adjoint.optimize import sets
+
+
+def test_boxes_and_simplices_as_polyhedra():
+    rng = np.random.default_rng(0)
+    eye = np.eye(4)
+    box = sets.polyhedron(np.concatenate([eye, -eye]), np.ones(8))
+    simplex = sets.polyhedron(-eye, np.zeros(4), A=np.ones((1, 4)), b=np.ones(1))
+    for _ in range(3):
+        x = 2 * rng.normal(size=4)
+        np.testing.assert_allclose(box.project(x), np.clip(x, -1, 1), atol=1e-7)
+        np.testing.assert_allclose(simplex.project(x), sets.simplex().project(x), atol=1e-7)
+        np.testing.assert_allclose(ad.jacobian(simplex.project)(x), ad.jacobian(sets.simplex().project)(x), atol=1e-5)
+    batch = rng.normal(size=(3, 4))
+    found = ad.jit(ad.vmap(simplex.project))(batch)
+    np.testing.assert_allclose(found, [sets.simplex().project(x) for x in batch], atol=1e-7)
+
+
+def test_bad_input():
+    apart = sets.polyhedron(np.array([[1.0], [-1.0]]), np.array([-1.0, -1.0]))
+    assert np.isnan(apart.project(np.zeros(1))).all()
+    with pytest.raises(ShapeError, match="rows"):
+        sets.polyhedron(np.ones((2, 2)), np.ones(3))
+    with pytest.raises(ShapeError, match="columns"):
+        apart.project(np.zeros(2))
