@@ -23,7 +23,7 @@ from adjoint.program.types import Value
 
 __all__ = ["LevenbergMarquardt", "damp_step"]
 
-CLEAR = 1e-6  # pivots of R that differ by less leave no doubt about its rank
+CLEAR = 1e-3  # pivots of R that differ by less leave no doubt about its rank, nor digits
 STEPS = 30  # of the iteration for λ, which takes about five
 
 
