@@ -28,6 +28,7 @@ from adjoint.optimize.manifolds.on_manifold import OnManifold
 from adjoint.optimize.minimizing import minimize
 from adjoint.optimize.multistart import best_of, multistart
 from adjoint.optimize.optimum import Optimum
+from adjoint.optimize.plots import contours
 from adjoint.optimize.programs.mixed_integer import milp
 from adjoint.optimize.programs.quadratic import lp, qp
 from adjoint.optimize.roots.anderson import Anderson, Picard
@@ -117,6 +118,7 @@ __all__ = [
     "best_of",
     "between",
     "certificates",
+    "contours",
     "curve_fit",
     "equality",
     "fixed_point",

@@ -8,21 +8,18 @@ from typing import Any, final
 import numpy as np
 
 from adjoint import tree
-from adjoint.base.errors import SolveError
-from adjoint.debug import check
 from adjoint.implicit.vectors import named_element
+from adjoint.linear.solvers.answer import Answer, read_number
 from adjoint.optimize.statuses import CONVERGED, STATUSES, advice_for
 from adjoint.program.trace import Tracer, primal
 from adjoint.program.types import Value, type_of
 
 __all__ = ["Optimum"]
 
-_LEGEND = ", ".join(f"{code} {words}" for code, words in enumerate(STATUSES) if code)
-
 
 @final
 @dataclass(frozen=True, eq=False)
-class Optimum:
+class Optimum(Answer):
     """A minimizer, a root or a fixed point as far as it was found: a tree, so it goes through jit, vmap and grad.
 
     `value` (also `x`) is differentiated by the conditions that it fulfills, `fun` by the envelope theorem; all else has
@@ -33,6 +30,10 @@ class Optimum:
     found.value, found.status, bool(found.converged)  # → ([1.0, 1.0], 'converged', True)
     ```
     """
+
+    STATUSES = STATUSES
+    FAILURE = "no solution was found"
+    MANY = "problems"
 
     value: Any  # x, in the structure of x0
     fun: Any  # the function at x
@@ -61,19 +62,6 @@ class Optimum:
         return self.iterations
 
     @property
-    def converged(self) -> Any:
-        """Whether the residual is as small as was asked for (a truth value for each batch element)."""
-        return self.code == CONVERGED
-
-    @property
-    def status(self) -> Any:
-        """How it ended, in a word or two; an array of them after vmap."""
-        if isinstance(self.code, Tracer):
-            return "not known while the program is traced"
-        words = np.array(STATUSES)[np.asarray(self.code)]
-        return str(words) if np.ndim(words) == 0 else words
-
-    @property
     def advice(self) -> str:
         """What to do, in words; empty when it converged."""
         if isinstance(self.code, Tracer):
@@ -97,38 +85,6 @@ class Optimum:
             at = int(np.argmax(np.where(np.isnan(flat), np.inf, flat)))
         types = [type_of(np.abs(np.asarray(primal(leaf)))) for leaf in leaves]
         return f"The gradient is largest at {named_element(at, types, structure.paths())}."
-
-    def raise_if_failed(self) -> Optimum:
-        """Itself if it converged, else an error with the advice. Inside a compiled program the check is part of it.
-
-        ```python
-        found = ad.optimize.minimize(lambda x: (x - 2.0) ** 2, 0.0)
-        float(found.raise_if_failed().value)  # → 2.0
-        ```
-        """
-        if isinstance(self.code, Tracer):
-            check(
-                np.all(self.code == CONVERGED),
-                f"{self.method}: no solution was found (status {{}} of {_LEGEND}) after {{}} iterations; "
-                "residual {}, wanted {}",
-                self.code, self.iterations, self.residual, self.target,
-            )  # fmt: skip
-            return self
-        if np.all(np.asarray(self.code) == CONVERGED):
-            return self
-        raise SolveError(f"{self.method}: {self._summarize()}. {self.advice}")
-
-    def _summarize(self) -> str:
-        codes = np.asarray(self.code)
-        if codes.ndim:
-            failed = np.argwhere(codes != CONVERGED)
-            where = ", ".join(str(tuple(map(int, index)) if index.size > 1 else int(index[0])) for index in failed[:5])
-            words = ", ".join(sorted({STATUSES[int(c)] for c in codes.ravel() if c != CONVERGED}))
-            return f"{len(failed)} of {codes.size} problems were not solved ({words}; first batch elements: {where})"
-        return (
-            f"{STATUSES[int(codes)]} after {int(np.asarray(self.iterations))} iterations; the residual is "
-            f"{float(np.asarray(primal(self.residual))):.3g}, wanted was {float(np.asarray(primal(self.target))):.3g}"
-        )
 
     def table(self) -> str:
         """Iteration by iteration: value, residual and length of the step, where history=True kept them.
@@ -167,17 +123,11 @@ class Optimum:
         return axes
 
     def __repr__(self) -> str:
-        if isinstance(self.code, Tracer):
-            return f"Optimum({self.method}, traced)"
-        if np.ndim(self.code):
-            done = int(np.sum(np.asarray(self.code) == CONVERGED))
-            summary = f"{done} of {np.size(self.code)} converged"
-        else:
-            fun, residual = (float(np.asarray(primal(v))) for v in (self.fun, self.residual))
-            count = int(np.asarray(self.iterations))
-            summary = f"{self.status} after {count} iterations, fun {fun:.6g}, residual {residual:.3g}"
-        advice = self.advice
-        return f"Optimum({self.method}: {summary}{f'. {advice}' if advice else ''})"
+        if isinstance(self.code, Tracer) or np.ndim(self.code):
+            return self._describe("")
+        fun, residual = (float(read_number(v)) for v in (self.fun, self.residual))
+        count = int(np.asarray(self.iterations))
+        return self._describe(f"{self.status} after {count} iterations, fun {fun:.6g}, residual {residual:.3g}")
 
     def _repr_html_(self) -> str:
         if isinstance(self.code, Tracer):

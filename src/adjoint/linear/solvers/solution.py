@@ -7,9 +7,8 @@ from typing import Any, final
 
 import numpy as np
 
-from adjoint.base.errors import SolveError
-from adjoint.debug import check
-from adjoint.program.trace import Tracer, primal
+from adjoint.linear.solvers.answer import Answer, read_number
+from adjoint.program.trace import Tracer
 from adjoint.program.types import Value
 
 __all__ = [
@@ -38,13 +37,12 @@ STATUSES = (
     "stagnated",
     "not finite",
 )
-_LEGEND = ", ".join(f"{code} {words}" for code, words in enumerate(STATUSES) if code)
 ASYMMETRIC = 16.0  # times the root of the machine's precision: rounding stays far below
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Solution:
+class Solution(Answer):
     """x with A x = b as far as it was found: a tree, so it goes through jit, vmap and grad.
 
     `value` alone has derivatives. Under vmap there is one code, one count and one residual for each batch element.
@@ -54,6 +52,10 @@ class Solution:
     solution.status, float(solution.residual) < 1e-6  # → ('converged', True)
     ```
     """
+
+    STATUSES = STATUSES
+    FAILURE = "the equation was not solved"
+    MANY = "equations"
 
     value: Any  # the solution, in the structure of the unknown
     code: Value  # how it ended, as a number; `status` in words
@@ -65,24 +67,11 @@ class Solution:
     method: str = field(default="", metadata={"static": True})
 
     @property
-    def converged(self) -> Any:
-        """Whether the residual is as small as was asked for (a truth value for each batch element)."""
-        return self.code == CONVERGED
-
-    @property
-    def status(self) -> Any:
-        """How it ended, in a word or two; an array of them after vmap."""
-        if isinstance(self.code, Tracer):
-            return "not known while the program is traced"
-        words = np.array(STATUSES)[np.asarray(self.code)]
-        return str(words) if np.ndim(words) == 0 else words
-
-    @property
     def advice(self) -> str:
         """What to do, in words; empty when it converged."""
         if isinstance(self.code, Tracer):
             return ""
-        codes, asymmetries = np.atleast_1d(np.asarray(self.code)), np.atleast_1d(_read_number(self.asymmetry))
+        codes, asymmetries = np.atleast_1d(np.asarray(self.code)), np.atleast_1d(read_number(self.asymmetry))
         line = ASYMMETRIC * float(np.finfo(asymmetries.dtype).eps) ** 0.5
         found: list[str] = []
         for code, asymmetry in zip(codes.ravel(), np.broadcast_to(asymmetries, codes.shape).ravel(), strict=True):
@@ -91,48 +80,11 @@ class Solution:
                 found.append(words)
         return " ".join(found)
 
-    def raise_if_failed(self) -> Solution:
-        """Itself if it converged, else an error with the advice. Inside a compiled program the check is part of it."""
-        if isinstance(self.code, Tracer):
-            check(
-                np.all(self.code == CONVERGED),
-                f"{self.method}: the equation was not solved (status {{}} of {_LEGEND}) after {{}} iterations; "
-                "residual {}, wanted {}",
-                self.code, self.iterations, self.residual, self.target,
-            )  # fmt: skip
-            return self
-        if np.all(np.asarray(self.code) == CONVERGED):
-            return self
-        raise SolveError(f"{self.method}: {self._summarize()}. {self.advice}")
-
-    def _summarize(self) -> str:
-        codes = np.asarray(self.code)
-        if codes.ndim:
-            failed = np.argwhere(codes != CONVERGED)
-            where = ", ".join(str(tuple(map(int, index)) if index.size > 1 else int(index[0])) for index in failed[:5])
-            words = ", ".join(sorted({STATUSES[int(c)] for c in codes.ravel() if c != CONVERGED}))
-            return f"{len(failed)} of {codes.size} equations were not solved ({words}; first batch elements: {where})"
-        return (
-            f"{STATUSES[int(codes)]} after {int(np.asarray(self.iterations))} iterations; the residual is "
-            f"{float(_read_number(self.residual)):.3g}, wanted was {float(_read_number(self.target)):.3g}"
-        )
-
     def __repr__(self) -> str:
-        if isinstance(self.code, Tracer):
-            return f"Solution({self.method}, traced)"
-        if np.ndim(self.code):
-            done = int(np.sum(np.asarray(self.code) == CONVERGED))
-            summary = f"{done} of {np.size(self.code)} converged"
-        else:
-            count = int(np.asarray(self.iterations))
-            summary = f"{self.status} after {count} iterations, residual {float(_read_number(self.residual)):.3g}"
-        advice = self.advice
-        return f"Solution({self.method}: {summary}{f'. {advice}' if advice else ''})"
-
-
-def _read_number(value: Value) -> Any:
-    """A number that a derivative may stand beside, without it."""
-    return np.asarray(primal(value))
+        if isinstance(self.code, Tracer) or np.ndim(self.code):
+            return self._describe("")
+        count, residual = int(np.asarray(self.iterations)), float(read_number(self.residual))
+        return self._describe(f"{self.status} after {count} iterations, residual {residual:.3g}")
 
 
 def advice_for(code: int, method: str, asymmetric: bool) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
@@ -24,8 +24,8 @@ class Points(NamedTuple):
     x: Value
     f: Value
     before: Value
-    f_before: Value | None  # for the secant method
-    d: Value | None  # f'(x), for Newton's
+    f_before: Any  # for the secant method alone
+    d: Any  # f'(x), for Newton's method alone
     code: Value
     count: Value
 
@@ -86,7 +86,7 @@ class Newton1D:
 
     def step(self, f: Function, now: Points) -> Value:
         """f / f'."""
-        d = now.d
+        d: Value = now.d
         return now.f / np.where(d != 0, d, np.where(now.f == 0, 1.0, 0.0))
 
 
