@@ -53,6 +53,33 @@ def test_equations_and_factors(n: int, dtype: Any) -> None:
             close(a[at][order[at]], low @ up)
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("shape", [(1, 1), (2, 2), (4, 4), (7, 7), (5, 3), (3, 5), (6, 1), (1, 4)])
+def test_orthogonal_factors(shape: tuple[int, int], dtype: Any) -> None:
+    """The signs are LAPACK's; numbers whose squares overflow or vanish, triangles and zeros too."""
+    for stack in STACKS:
+        a = R.normal(size=(*stack, *shape)).astype(dtype)
+        turned = np.swapaxes(np.ascontiguousarray(np.swapaxes(a, -1, -2)), -1, -2)
+        extreme = dtype(1e30 if dtype is np.float32 else 1e200)
+        for b in (a, turned, np.triu(a), a * 0, a * extreme, a / extreme):
+            scale = max(np.max(np.abs(b)), np.finfo(dtype).tiny)
+            for mode in ("reduced", "complete"):
+                q, r = in_registers(lambda a, mode=mode: tuple(np.linalg.qr(a, mode)), b)
+                close(q, np.linalg.qr(b, mode)[0])
+                close(r / scale, np.linalg.qr(b, mode)[1] / scale)
+            close(in_registers(lambda a: np.linalg.qr(a, "r"), b) / scale, np.linalg.qr(b, "r") / scale)
+
+
+def test_orthogonal_factors_of_dependent_columns_and_nan() -> None:
+    a = np.array([[1.0, 2.0, 3.0], [2.0, 4.0, 1.0], [3.0, 6.0, -1.0]])
+    q, r = in_registers(lambda a: tuple(np.linalg.qr(a)), a)
+    close(q @ r, a)
+    close(q.T @ q, np.eye(3))
+    a[1, 1] = np.nan
+    q, r = in_registers(lambda a: tuple(np.linalg.qr(a)), a)
+    assert np.isnan(r[1, 1]) and not np.isnan(r[0, 0])
+
+
 @pytest.mark.parametrize("lower", [False, True])
 @pytest.mark.parametrize("unit", [False, True])
 def test_triangles(lower: bool, unit: bool) -> None:

@@ -28,6 +28,7 @@ from adjoint.compile.lapack_calls import (
     each_matrix,
     transpose,
 )
+from adjoint.compile.small_matrices import is_small, qr, write_small
 from adjoint.compile.views import strides_of
 from adjoint.ops.arrays.rearrange import Convert
 from adjoint.ops.linalg.decompose import LU, QR, Cholesky
@@ -176,10 +177,11 @@ def write_qr(emitter: Emitter, op: QR, eq: Equation) -> None:
     """A = Q R: Householder's reflections by xGEQRF, their product by xORGQR."""
     if _is_empty(eq):
         return write_callback(emitter, eq)
+    columns, wants_q = eq.outputs[0].type.shape[-1], emitter.is_read(eq.outputs[0])
+    if is_small(eq.inputs[0].type.dtype, max(eq.inputs[0].type.shape[-2:]), 0):
+        return _write_small_qr(emitter, eq, columns, wants_q)
     f, it = emitter.f, Matrices(emitter, eq)
     m, n, k = it.m, it.n, min(it.m, it.n)
-    columns = eq.outputs[0].type.shape[-1]
-    wants_q = emitter.is_read(eq.outputs[0])
     length = BLOCK * max(m, n)
     scales, work = it.numbers(k), it.numbers(length)
     q = it.numbers(m * columns) if columns > n else it.copy
@@ -200,6 +202,16 @@ def write_qr(emitter: Emitter, op: QR, eq: Equation) -> None:
         it.by_rows(q_rows, q, m, columns)
 
     return it.visit(write, 4.0 * m * n * k, "LAPACK")
+
+
+def _write_small_qr(emitter: Emitter, eq: Equation, columns: int, wants_q: bool) -> None:
+    a = emitter.view(eq.inputs[0])
+    (m, n), stack = a.shape[-2:], a.shape[:-2]
+    results = eq.outputs if wants_q else eq.outputs[1:]
+    write_small(emitter, f"qr_{columns}_{wants_q:d}", [a], results, stack, qr(columns, wants_q), None)
+    number = math.prod(stack)
+    emitter.shared.work += emitter.times * number * 4.0 * m * n * min(m, n)
+    emitter.shared.steps.append(f"qr {m}×{n}{' of a stack' if number > 1 else ''}: in registers")
 
 
 @lowers(Eig, strided=True)

@@ -1,4 +1,4 @@
-"""Small matrices in registers: equations, inverses, LU and Cholesky factors, written out for their size.
+"""Small matrices in registers: equations, inverses, LU, QR and Cholesky factors, written out for their size.
 
 Rows are exchanged by selects, so there are no branches; a stack is solved several matrices at a time, one in each lane.
 The smallest ones stand where they are used, others in a function of their own, which all of one size and layout share.
@@ -286,4 +286,62 @@ def lu(f: Function, operands: list[Rows]) -> tuple[list[Rows], Value]:
     return [a, [pivots], [order]], failed
 
 
-__all__ = ["cholesky", "is_small", "lu", "solve", "triangular_solve", "write_small"]
+def qr(columns: int, wants_q: bool) -> Compute:
+    """(Q, R) with A = Q R, or R alone: Householder's reflections 1 - τ v vᵀ, with the signs that LAPACK has."""
+
+    def compute(f: Function, operands: list[Rows]) -> tuple[list[Rows], Value]:
+        a = [list(row) for row in operands[0]]
+        m, n = len(a), len(a[0])
+        zero = f.same(a[0][0], 0.0)
+        one = f.same(a[0][0], 1.0)
+        reflections: list[tuple[list[Value], Value]] = []
+        for k in range(min(m - 1, n)):
+            v, tau, a[k][k] = _reflection(f, [row[k] for row in a[k:]])
+            reflections.append((v, tau))
+            _reflect(f, a[k:], v, tau, range(k + 1, n))
+            for row in a[k + 1 :]:
+                row[k] = zero
+        r = a[:columns]
+        failed = f.spread(f.constant("i1", 0), zero.width)
+        if not wants_q:
+            return [r], failed
+        q = [[one if i == j else zero for j in range(columns)] for i in range(m)]
+        for k in range(len(reflections) - 1, -1, -1):
+            _reflect(f, q[k:], *reflections[k], range(k, columns))
+        return [q, r], failed
+
+    return compute
+
+
+def _reflection(f: Function, x: list[Value]) -> tuple[list[Value], Value, Value]:
+    """(v₂ …, τ, β) with (1 - τ v vᵀ) x = β e₁ and v₁ = 1; nothing is reflected where x is a multiple of e₁."""
+    zero, one = f.same(x[0], 0.0), f.same(x[0], 1.0)
+    largest = _size_of(f, x[0])
+    for value in x[1:]:
+        largest = f.intrinsic("maxnum", largest, _size_of(f, value))
+    scale = f.select(f.fcmp("oeq", largest, zero), one, largest)  # so that no square overflows or vanishes
+    rest = zero
+    for value in x[1:]:
+        part = f.fdiv(value, scale)
+        rest = f.fma(part, part, rest)
+    first = f.fdiv(x[0], scale)
+    beta = f.fneg(f.intrinsic("copysign", f.fmul(scale, f.intrinsic("sqrt", f.fma(first, first, rest))), x[0]))
+    is_plain = f.fcmp("oeq", rest, zero)
+    tau = f.select(is_plain, zero, f.fdiv(f.fsub(beta, x[0]), beta))
+    divisor = f.select(is_plain, one, f.fsub(x[0], beta))
+    return [f.fdiv(value, divisor) for value in x[1:]], tau, f.select(is_plain, x[0], beta)
+
+
+def _reflect(f: Function, rows: Rows, v: list[Value], tau: Value, columns: range) -> None:
+    """Rows ← (1 - τ v vᵀ) rows, in some columns."""
+    for j in columns:
+        total = rows[0][j]
+        for value, row in zip(v, rows[1:], strict=True):
+            total = f.fma(value, row[j], total)
+        less = f.fneg(f.fmul(tau, total))
+        rows[0][j] = f.fadd(rows[0][j], less)
+        for value, row in zip(v, rows[1:], strict=True):
+            row[j] = f.fma(value, less, row[j])
+
+
+__all__ = ["cholesky", "is_small", "lu", "qr", "solve", "triangular_solve", "write_small"]
