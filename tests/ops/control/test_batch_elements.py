@@ -64,7 +64,7 @@ def test_a_loop_goes_through_blocks() -> None:
     with loops_over_elements():
         program = traced(ad.vmap(count), n)
     (loop,) = [eq.op for eq in program.equations if isinstance(eq.op, Scan)]
-    inside = loop.body.equations[-1].op.programs().values()
+    inside = next(eq.op.programs().values() for eq in loop.body.equations if eq.op.title == "while")
     assert [p.input_types[-1].shape for p in inside] == [(8,), (8,)]
     np.testing.assert_array_equal(ad.jit(ad.vmap(count))(n), n)
 
@@ -184,3 +184,35 @@ def test_how_many_go_together() -> None:
     assert wide_block(silent, 10_007, 100) is None  # a prime
     assert wide_block(silent, 1000, 10) is None  # too little
     assert wide_block(loud, 10_000, 100) is None  # what it does is done for all elements together
+
+
+def counted(x):
+    """Goes round as often as x says: one element of a block may go on alone for long."""
+    return ad.while_loop(lambda s: s[0] < x, lambda s: (s[0] + 1.0, s[1] + np.sin(s[1] + x) * 0.1), (0.0, 0.0))[1]
+
+
+UNEVEN = np.where(np.arange(24) % 8 == 3, 40.0, 2.0) + np.linspace(0.0, 0.4, 24)
+
+
+@pytest.mark.parametrize("xs", [UNEVEN, UNEVEN[:16], UNEVEN[::-1], np.zeros(8), UNEVEN[3:4], UNEVEN[:11]], ids=len)
+def test_the_last_element_of_a_block_goes_on_alone(xs) -> None:
+    def forms(mapped):
+        total = lambda xs: np.sum(np.cos(mapped(xs)))
+        yield mapped
+        yield ad.grad(total)
+        yield lambda xs: ad.jvp(mapped, (xs,), (np.cos(xs),))[1]
+        yield lambda xs: ad.jvp(ad.grad(total), (xs,), (np.sin(xs),))[1]
+
+    one_by_one = lambda xs: ad.map(counted, xs)
+    for batched, single in zip(forms(ad.vmap(counted)), forms(one_by_one), strict=True):
+        np.testing.assert_allclose(ad.jit(batched)(xs), single(xs), rtol=1e-10, atol=1e-12)
+
+
+def test_a_block_is_left_when_one_element_goes_on() -> None:
+    """The loop of a block asks for two that go on, and a loop of one element stands behind it."""
+    with loops_over_elements():
+        program = ad.trace(ad.vmap(counted))(UNEVEN).program
+    (blocks,) = [eq.op for eq in program.equations if eq.op.title == "scan"]
+    loops = [eq.op for eq in blocks.body.equations if eq.op.title == "while"]
+    assert [loop.body.outputs[0].type.shape for loop in loops] == [(8,), ()]
+    assert any(eq.op.title in ("greater_equal", "sum", "count_nonzero") for eq in loops[0].condition.equations)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.ops.arrays.index import Gather, ScatterSet
 from adjoint.ops.control.base import Control, Flags, Guard, rearranged
 from adjoint.ops.control.counted_loop import CountedLoop
 from adjoint.ops.effects import guarded, has_effects, silent
@@ -95,8 +96,20 @@ class ConditionalLoop(CountedLoop):
             )
         return self.with_condition(condition, body, a, b), (*mapped[:a], *wanted), flags
 
-    def _mask_finished(self, programs: Any, size: int, mapped: Flags) -> Any:
-        """Batch elements finish at different iterations: the loop runs while any goes on, the others keep their carry.
+    def until_one_is_left(self, xs: Sequence[Value], mapped: Flags, programs: Any, size: int) -> list[Value]:
+        """The carries of a block of elements: together as long as two go on, then the last one by itself."""
+        a, b = self.condition_constants, self.body_constants
+        every = (True,) * self.carries
+        loop = self._mask_finished(programs, size, mapped, fewest=2)
+        state = loop(*self.stack_arguments(loop, xs, mapped, (*mapped[: a + b], *every), size))
+        condition, _ = programs.batched(self.condition, (*mapped[:a], *every), size, (True,))
+        last = np.argmax(interpret(condition, [*xs[:a], *state])[0])
+        constants = [Gather(1)(x, last) if m else x for x, m in zip(xs[: a + b], mapped, strict=False)]
+        alone = self(*constants, *[Gather(1)(x, last) for x in state])
+        return [ScatterSet(("gather", 1))(x, z, last) for x, z in zip(state, alone, strict=True)]
+
+    def _mask_finished(self, programs: Any, size: int, mapped: Flags, fewest: int = 1) -> Any:
+        """Batch elements finish at different iterations: the loop runs while some go on, the others keep their carry.
 
         The body reads the condition too: its constants are those of the condition, then its own.
         """
@@ -120,7 +133,12 @@ class ConditionalLoop(CountedLoop):
             ]
 
         tests, carry = condition.input_types[:a], condition.input_types[a:]
-        any_going, _ = record_program(lambda *flat: [np.any(interpret(condition, flat)[0])], [*tests, *carry])
+
+        def enough(*flat: Value) -> list[Value]:
+            going = interpret(condition, flat)[0]
+            return [np.any(going) if fewest == 1 else np.count_nonzero(going) >= fewest]
+
+        any_going, _ = record_program(enough, [*tests, *carry])
         with np.errstate(all="ignore"):  # batch elements that have finished warn of nothing
             masked, _ = record_program(step, [*tests, *body.input_types[:b], *carry])
         return self.with_condition(any_going, masked, a, a + b)

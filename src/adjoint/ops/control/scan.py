@@ -122,6 +122,8 @@ def in_blocks(
         rows = [by_position[i] for i in range(len(xs))]
         if width == 1 or not isinstance(loop, CountedLoop):
             return list(loop(*rows))
+        if loop.has_condition and len(loop.body.outputs) == loop.carries:
+            return loop.until_one_is_left(rows, tuple(mapped), trace.programs, width)  # type: ignore[attr-defined]
         forced = (True,) * len(loop.body.outputs)
         return [z for z, _ in loop.together(rows, tuple(mapped), trace.programs, width, forced)]
 
