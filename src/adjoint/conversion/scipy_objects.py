@@ -71,9 +71,9 @@ def adapter_of(value: Any) -> Callable[[Any], Any] | None:
     if not cls.__module__.startswith("scipy.stats"):
         return None
     if cls.__name__.startswith("rv_") and cls.__name__.endswith("_frozen"):
-        return lambda made: ours.stats.distributions.Distribution(made.dist, _call_formula, made.args, made.kwds)
+        return lambda made: ours.stats.densities.Distribution(made.dist, _call_formula, made.args, made.kwds)
     return (
-        (lambda made: ours.stats.distributions.Distribution(made, _call_formula))
+        (lambda made: ours.stats.densities.Distribution(made, _call_formula))
         if hasattr(value, "_parse_args_rvs")
         else None
     )
@@ -97,7 +97,7 @@ def call_adapted(made: Any, adapter: Callable[[Any], Any], method: str = "__call
 def adapt_method(method: MethodType) -> Callable[..., Any] | None:
     """A method of such an object; None for any other method."""
     adapter = adapter_of(method.__self__)
-    if adapter is None or (hasattr(method.__self__, "rvs") and method.__name__ not in ours.stats.distributions.METHODS):
+    if adapter is None or (hasattr(method.__self__, "rvs") and method.__name__ not in ours.stats.densities.METHODS):
         return None
     return call_adapted(method.__self__, adapter, method.__name__)
 

@@ -11,6 +11,7 @@ from typing import Any
 import scipy.stats as _theirs
 
 from adjoint.scipy.passing import passed
+from adjoint.scipy.stats import densities  # pyright: ignore[reportUnusedImport]  (for converted code)
 from adjoint.scipy.stats.means import (
     circmean,
     circstd,
