@@ -13,6 +13,7 @@ from adjoint.api.control_flow import switch
 from adjoint.base.source import user_facing
 from adjoint.conversion.driver import prepare
 from adjoint.debug import check
+from adjoint.integrate.adjoints.continuous import NAMES, check_plan, solve_continuous
 from adjoint.integrate.choosing import choose_method
 from adjoint.integrate.derivative import detach, record_flat, types_of
 from adjoint.integrate.events import occurred, read_events
@@ -55,6 +56,7 @@ def solve(
     integrand: Callable[..., Any] | None = None,
     mass: Any = None,
     events: Any = (),
+    adjoint: str = "discretize",
     checkpoint: Any = None,
 ) -> Trajectory:
     """y(t) for y′ = f(t, y, *args), y(t₀) = y0, over span = (t₀, t₁), forwards or backwards.
@@ -66,6 +68,8 @@ def solve(
     be singular: then some equations are algebraic, and a method for stiff equations solves them with the others.
 
     y0, args, what f closes over, both ends of the span, saved times and stops are differentiated; steps are not.
+    `adjoint` says how: "discretize" is the exact derivative of the steps, with `checkpoint` as in `while_loop`;
+    "backsolve" solves the adjoint equation backwards in constant memory, "forward" the variational equation.
 
     ```python
     def prey(t, y, rates):
@@ -98,8 +102,12 @@ def solve(
     )  # fmt: skip
     plan = Plan(
         chosen, norm, first_step is not None, saves.shape[0], stop_times.shape[0], checkpoint, bool(masses),
-        happenings, len(event_theta), bool(rights),
+        happenings, len(event_theta), bool(rights), adjoint,
     )  # fmt: skip
+    if adjoint != "discretize":
+        if adjoint not in NAMES:
+            raise ValueError(f"{title}: adjoint is {adjoint!r}; it is 'discretize', {' or '.join(map(repr, NAMES))}.")
+        check_plan(title, adjoint, plan)
     ending = _solved(plan, layout, program, extra, settings, leaves, [*theta, *masses, *event_theta])
     return _trajectory(title, plan, layout, extra_structure, extra, settings, ending, save is None)
 
@@ -164,7 +172,10 @@ def _record(plan: Plan, layout: Layout, program: Program, extra: Any, types: Any
         if system.width > system.size:
             y = np.concatenate([y, np.zeros(system.width - system.size, y.dtype)])
         with np.errstate(all="ignore"):
-            ending = run(plan, system, settings, y)
+            if plan.adjoint == "discretize":
+                ending = run(plan, system, settings, y)
+            else:
+                ending = solve_continuous(plan.adjoint, plan, system, settings, y)
         ending = _refuse_events(_refuse_failed(ending))
         out, structure = tree.flatten(ending)
         found.append(structure)

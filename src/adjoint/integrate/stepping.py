@@ -37,6 +37,7 @@ class Plan(NamedTuple):
     events: EventPlan = EventPlan()
     event_theta: int = 0  # how many values of θ the events read
     has_modes: bool = False  # θ begins with the number of the right side in charge
+    adjoint: str = "discretize"
 
 
 class Settings(NamedTuple):

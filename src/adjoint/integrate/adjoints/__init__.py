@@ -1,0 +1,1 @@
+"""Which derivative a solution has: one file for each."""
