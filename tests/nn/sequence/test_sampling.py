@@ -114,9 +114,21 @@ def test_bytes_and_bad_prompts():
     assert len(bytes(text)) == 5
     with pytest.raises(ad.ShapeError, match="prompt is empty"):
         nn.generate(model, b"", 5)
-    with pytest.raises(ad.ShapeError, match="ask for at most 11"):
-        nn.generate(model, b"ab", 12)
+    with pytest.raises(ad.ShapeError, match="give its last 12"):
+        nn.generate(model, b"a" * 13, 1)
     with pytest.raises(TypeError, match=r"ad.random.default_rng\(seed\)"):
         nn.generate(model, b"ab", 2, np.random.default_rng(0))
     with pytest.raises(ad.ShapeError, match=r"tokens go from|from 0 to"):
         language_model("learned", tokens=4)(np.array([9]))
+
+
+@pytest.mark.parametrize("positions", ["learned", "rope"])
+def test_beyond_the_context_the_last_tokens_count(positions):
+    """Each further token is the likeliest after the last 12; prompts padded on the left go on as those without."""
+    model = language_model(positions)
+    whole = TOKENS[0, :3]
+    for _ in range(20):
+        whole = np.append(whole, np.argmax(model(whole[-12:])[-1]))
+    assert_array_equal(nn.generate(model, TOKENS[0, :3], 20), whole[3:])
+    prompts, valid = nn.padded([TOKENS[0, :3], TOKENS[1, :1]], side="left")
+    assert_array_equal(nn.generate(model, prompts, 20, valid=valid)[0], whole[3:])

@@ -74,7 +74,8 @@ def generate(
 
     The prompt is bytes, or integers […, length]; for bytes the result is an array of bytes. `valid` is False where a
     prompt is padded, on the left. Without a generator, or at temperature 0, the likeliest token is taken. Behind `stop`
-    all tokens are `stop`; one sequence is cut there.
+    all tokens are `stop`; one sequence is cut there. Up to the context a cache makes each token cheap; beyond it, each
+    is predicted from the last `context` tokens alone (padding counts), which are computed again.
 
     ```python
     model = ad.nn.LanguageModel.init(ad.random.default_rng(0), tokens=256, width=8, heads=2, depth=1, context=32)
@@ -87,14 +88,14 @@ def generate(
     length = tokens.shape[-1] if tokens.ndim else 0
     if not length:
         raise ShapeError("generate: the prompt is empty; begin with one token at least, that of the beginning, say.")
-    if length + n > model.context + 1:
+    if length > model.context:
         raise ShapeError(
-            f"generate: a prompt of {length} and {n} new tokens do not fit into the context of {model.context}; ask "
-            f"for at most {model.context + 1 - length}."
+            f"generate: a prompt of {length} tokens does not fit into the context of {model.context}; give its last "
+            f"{model.context}."
         )
     if n < 1:
         return np.zeros((*tokens.shape[:-1], 0), np.uint8 if is_bytes else np.int64)
-    real = np.ones(tokens.shape, bool) if valid is None else as_values(valid)
+    real = None if valid is None else as_values(valid)
     root = None if rng is None or temperature == 0 else checked_generator("generate", rng).spawn(1)[0]
     out = _written(model, tokens, real, root, n, temperature, top_k, top_p, stop)
     if stop is not None and out.ndim == 1 and isinstance(out, np.ndarray) and np.any(out == stop):
@@ -125,5 +126,26 @@ def _written(
         token, done = draw(scores[..., 0, :], i, done)
         return (token, cache, done), token
 
-    _, rest = scan(body, (token, cache, done), np.arange(1, n))
-    return np.concatenate([token[..., None], np.moveaxis(rest, 0, -1)], axis=-1)
+    cached = min(n, model.context + 1 - tokens.shape[-1])
+    (_, _, done), rest = scan(body, (token, cache, done), np.arange(1, cached))
+    out = np.concatenate([token[..., None], np.moveaxis(rest, 0, -1)], axis=-1)
+    if cached == n:
+        return out
+    window = np.concatenate([tokens, out], axis=-1)[..., -model.context :]
+    real = None
+    if valid is not None:
+        real = np.concatenate([valid, np.ones(out.shape, bool)], axis=-1)[..., -model.context :]
+
+    def slide(carry: Any, i: Value) -> tuple[Any, Value]:
+        window, real, done = carry
+        options: dict[str, Any] = {}
+        if real is not None:
+            where = np.where(real, np.cumsum(real, axis=-1) - 1, 0)
+            options = {"mask": real[..., None, :], "positions": where}
+        token, done = draw(model(window, **options)[..., -1, :], i, done)
+        window = np.concatenate([window[..., 1:], token[..., None].astype(window.dtype)], axis=-1)
+        real = None if real is None else np.concatenate([real[..., 1:], np.ones((*batch, 1), bool)], axis=-1)
+        return (window, real, done), token
+
+    _, rest = scan(slide, (window, real, done), np.arange(cached, n))
+    return np.concatenate([out, np.moveaxis(rest, 0, -1)], axis=-1)
