@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from adjoint.nn import initializers
+    from adjoint.nn import initializers, losses
     from adjoint.nn.activations import (
         elu,
         gelu,
@@ -42,8 +42,11 @@ if TYPE_CHECKING:
     from adjoint.nn.estimators.classifier import Classifier
     from adjoint.nn.estimators.linear import LinearClassifier, LinearRegressor
     from adjoint.nn.estimators.regressor import Regressor
+    from adjoint.nn.evaluation import calibration, conformal
     from adjoint.nn.linear import Bilinear, Embedding, Linear
+    from adjoint.nn.losses.classification import cross_entropy
     from adjoint.nn.mlp import MLP
+    from adjoint.nn.nearest_neighbors import nearest
     from adjoint.nn.normalization import BatchNorm, GroupNorm, LayerNorm, RMSNorm
     from adjoint.nn.residual import Concat, Residual, Sequential
     from adjoint.nn.sequence.attention import MultiHead, attention, causal_mask
@@ -161,6 +164,12 @@ __all__ = [  # noqa: RUF022  (by subject)
     "SentencePairs",
     "masked_tokens",
     "next_sentence",
+    # losses and trust
+    "losses",
+    "cross_entropy",
+    "calibration",
+    "conformal",
+    "nearest",
     # training
     "fit",
     "steps",
@@ -198,6 +207,11 @@ _HOMES = {
     ),
     "encoding": "decode in_simplex log_product log_sum logit one_hot",
     "initializers": "initializers",
+    "losses": "losses",
+    "losses.classification": "cross_entropy",
+    "evaluation.calibration": "calibration",
+    "evaluation.conformal": "conformal",
+    "nearest_neighbors": "nearest",
     "linear": "Bilinear Embedding Linear",
     "mlp": "MLP",
     "convolution": "Conv ConvTranspose",

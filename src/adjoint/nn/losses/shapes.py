@@ -1,0 +1,29 @@
+"""Predictions and targets must fit: (n, 1) against (n,) would be an n × n table of differences, in silence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from adjoint.base.errors import ShapeError
+from adjoint.linear.solvers.iteration import TRACED
+from adjoint.program.types import Value
+
+__all__ = ["as_array", "match_shapes"]
+
+
+def as_array(value: Any) -> Value:
+    """An array, or a traced value as it is."""
+    return value if isinstance(value, TRACED) else np.asarray(value)
+
+
+def match_shapes(title: str, prediction: Any, target: Any) -> tuple[Value, Value]:
+    """Both as arrays of one shape; a number fits everything."""
+    f, y = as_array(prediction), as_array(target)
+    if f.shape != y.shape and f.shape != () and y.shape != ():
+        raise ShapeError(
+            f"losses.{title}: the predictions have shape {f.shape} and the targets {y.shape}; there must be one target "
+            "for each prediction. Take an axis away with f[:, 0], or add one with y[:, None]."
+        )
+    return f, y
