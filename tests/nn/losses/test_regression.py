@@ -1,4 +1,4 @@
-"""Losses against scipy.stats, PyTorch's formulas in high precision and closed forms; under every transformation."""
+"""All losses against scipy.stats, PyTorch's formulas in high precision and closed forms; under every transformation."""
 
 import numpy as np
 import pytest
