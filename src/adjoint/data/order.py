@@ -12,10 +12,23 @@ import numpy as np
 
 from adjoint.base.errors import ShapeError
 from adjoint.program.types import Value
+from adjoint.random.generator import Generator, default_rng
 
-__all__ = ["count_batches", "epoch_order", "noise_of", "pad_batches", "whole_batches"]
+__all__ = ["count_batches", "epoch_order", "noise_of", "pad_batches", "read_generator", "whole_batches"]
 
 ORDER, NOISE = 0, 1
+
+
+def read_generator(title: str, rng: Any) -> Any:
+    """A generator of `adjoint.random`, also from a seed; None stays None."""
+    if rng is None or isinstance(rng, Generator):
+        return rng
+    if isinstance(rng, int | np.integer):
+        return default_rng(int(rng))
+    raise TypeError(
+        f"{title}: rng is {type(rng).__module__}.{type(rng).__name__}; order and noise of a run depend on a seed "
+        "and a number, so that it can be resumed. Give rng=ad.random.default_rng(0)."
+    )
 
 
 def epoch_order(rng: Any, epoch: Any, n: int) -> Value:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adjoint.base.source import user_facing
-from adjoint.data.order import check_size, count_batches, epoch_order
+from adjoint.data.order import check_size, count_batches, epoch_order, read_generator
 from adjoint.data.splitting import split_numbers
 
 __all__ = ["Batch", "Part", "Source"]
@@ -103,7 +103,7 @@ class Source(ABC):
         check_size(size, n)
         if last not in LAST:
             raise ValueError(f"batches: last={last!r}; it is one of {', '.join(map(repr, LAST))}.")
-        order = epoch_order(rng, epoch, n)
+        order = epoch_order(read_generator("batches", rng), epoch, n)
         for number in range(start, count_batches(n, size, last)):
             indices = order[number * size : (number + 1) * size]
             weight = np.ones(len(indices))

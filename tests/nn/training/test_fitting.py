@@ -193,6 +193,57 @@ def test_single_precision_and_weights() -> None:
         np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-7)
 
 
+def test_losses_of_batches() -> None:
+    """One number for a batch is taken where nothing depends on its parts, and is the mean of those of the examples."""
+    mean = lambda model, batch: np.mean(cross_entropy(model, batch))
+    options: dict[str, Any] = {"epochs": 2, "rng": RNG(), "validation": problem(20, 1)}
+    a, b = (nn.fit(network(0.0), loss, problem(), updates.adam(0.01), batch=20, **options)
+            for loss in (mean, lambda model, batch: cross_entropy(model, batch)))  # fmt: skip
+    np.testing.assert_allclose(a.history.steps, b.history.steps, rtol=1e-12)
+    np.testing.assert_allclose(a.history["validation"], b.history["validation"], rtol=1e-12)
+    for changed, text in (({"batch": 16}, "no multiple"), ({"batch": 20, "accumulate": 2}, "in parts"),
+                          ({"batch": 20, "weight": np.ones(60)}, "have weights")):  # fmt: skip
+        with pytest.raises(ad.ShapeError, match=text):
+            nn.fit(network(0.0), mean, problem(), updates.adam(0.01), **options, **changed)
+
+
+@pytest.mark.parametrize("kind", ["maps", "parquet"])
+def test_sources_in_files(kind: str, tmp_path: Path) -> None:
+    """The same run from a file, to the bit, also cut and resumed."""
+    import pyarrow
+    import pyarrow.parquet
+
+    data = problem()
+    x, y = data.columns["x"], data.columns["y"]
+    np.save(tmp_path / "x.npy", x)
+    np.save(tmp_path / "y.npy", y)
+    table = pyarrow.table({"x": pyarrow.array(list(x)), "y": y})
+    pyarrow.parquet.write_table(table, tmp_path / "xy.parquet", row_group_size=7)
+    source = (ad.data.memmap({"x": tmp_path / "x.npy", "y": tmp_path / "y.npy"}) if kind == "maps"
+              else ad.data.parquet(tmp_path / "xy.parquet"))  # fmt: skip
+    options: dict[str, Any] = {"batch": 16, "rng": RNG(), "compile": False}
+    rule = updates.adam(0.01)
+    whole = nn.fit(network(), cross_entropy, data, rule, epochs=3, **options)
+    nn.fit(network(), cross_entropy, source, rule, epochs=1, folder=tmp_path / "run", **options)
+    again = nn.fit(network(), cross_entropy, source, rule, epochs=3, folder=tmp_path / "run", resume=True, **options)
+    assert same(again.state, whole.state)
+    assert again.history == whole.history
+
+
+def test_statistics_in_parts() -> None:
+    """Batch normalization in parts of a batch: the statistics see every part, as four steps without an update would."""
+    model = nn.Sequential((nn.BatchNorm.init(2), nn.Linear.init(RNG(1), 2, 2)))
+    data = problem(8)
+    run = nn.fit(
+        model, cross_entropy, data, updates.sgd(0.0), epochs=1, batch=8, rng=RNG(), accumulate=2, shuffle=False
+    )
+    plain = nn.Sequential((nn.BatchNorm.init(2), nn.Linear.init(RNG(1), 2, 2)))
+    for half in (data.columns["x"][:4], data.columns["x"][4:]):
+        plain(half, rng=RNG())
+    np.testing.assert_allclose(run.model.layers[0].statistics.mean, plain.layers[0].statistics.mean, rtol=1e-12)
+    np.testing.assert_allclose(run.model.layers[0].statistics.variance, plain.layers[0].statistics.variance, rtol=1e-12)
+
+
 def test_trainable_parts() -> None:
     model = network(0.0)
     run = nn.fit(model, cross_entropy, problem(), updates.adamw(0.1), epochs=1, batch=20, rng=RNG(),
@@ -213,6 +264,7 @@ def test_a_loss_that_is_not_finite() -> None:
 
 @pytest.mark.parametrize("options, text", [
     ({"rng": None}, "default_rng"),
+    ({"rng": np.random.default_rng(0)}, "ad.random.default_rng"),
     ({"patience": 3}, "validation="),
     ({"metrics": {"a": nn.accuracy}}, "validation="),
     ({"resume": True}, "folder"),

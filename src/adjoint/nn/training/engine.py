@@ -15,9 +15,9 @@ import numpy as np
 
 from adjoint import tree
 from adjoint.base.errors import ShapeError
-from adjoint.data import Arrays, as_source, epoch_order, pad_batches
+from adjoint.data import Arrays, as_source, epoch_order, noise_of, pad_batches
 from adjoint.data.arrays import gather
-from adjoint.data.order import check_size, count_batches
+from adjoint.data.order import check_size, count_batches, read_generator
 from adjoint.jit import jit
 from adjoint.optimize.stochastic.objectives import Call, read_loss, sum_losses
 from adjoint.optimize.stochastic.stepping import Report, TrainingState, training_step
@@ -93,10 +93,11 @@ class Engine:
         rng: Any, accumulate: int = 1, weight: Any = None, trainable: Any = None, decay: Any = None,
         compiled: bool | str = "auto", shuffle: bool = True,
     ) -> None:  # fmt: skip
-        self.title, self.rng, self.epochs, self.decay, self.shuffle = title, rng, operator_index(epochs), decay, shuffle
+        self.title, self.epochs, self.decay, self.shuffle = title, operator_index(epochs), decay, shuffle
         self.source = as_source(data)
         self.size = min(operator_index(batch), len(self.source)) if batch == -1 else operator_index(batch)
         check_size(self.size, len(self.source))
+        self.rng = read_generator(title, rng)
         if rng is None:
             raise TypeError(
                 f"{title}: give rng=ad.random.default_rng(0): order and randomness of the run depend on it."
@@ -119,6 +120,7 @@ class Engine:
         self.programs: Any = None
         self.structure: Any = None
         self.numbers: tuple[Any, ...] = ()
+        self.by_example = True
 
     @property
     def batches(self) -> int:
@@ -141,11 +143,28 @@ class Engine:
         """The state before the first step, with arrays of its own."""
         copies = tree.map(lambda leaf: np.array(leaf)[()] if np.ndim(leaf) == 0 else np.array(leaf), model)
         state = self.step.init(copies)
+        self.by_example = self._is_by_example(tree.map(lambda leaf: leaf, copies))
         self.structure = tree.structure(state)
         whole = tree.structure((self.step, state))
         self.programs = (compile_programs if self.compiled else write_programs)(whole)
         self.numbers = tuple(tree.leaves(self.step))
         return state
+
+    def _is_by_example(self, model: Any) -> bool:
+        """Whether the loss gives one number for each example; refuses what needs it where it does not."""
+        batch = convert_batch(self.source[np.arange(self.size)], self.dtype)
+        with np.errstate(all="ignore"):
+            found = sum_losses(self.title, self.call(model, batch, noise_of(self.rng, 0)), None, self.size)
+        if found.weight is not None:
+            return True
+        n, parts = len(self.source), self.step.accumulate
+        reasons = {"the examples have weights": self.weight is not None, "batches are taken in parts": parts > 1,
+                   f"{n} examples are no multiple of a batch of {self.size}": n % self.size != 0}  # fmt: skip
+        for reason, holds in reasons.items():
+            if holds:
+                raise ShapeError(f"{self.title}: the loss gives one number for a batch, and {reason}. Return one "
+                                 "number for each example.")  # fmt: skip
+        return False
 
     def pack(self, state: TrainingState) -> tuple[Any, ...]:
         """The leaves of a state, which go from step to step."""
@@ -168,7 +187,7 @@ class Engine:
     def advance(self, leaves: tuple[Any, ...], epoch: int, number: int) -> tuple[tuple[Any, ...], Report]:
         """The leaves of the state after batch `number` of an epoch, and the loss."""
         indices, filled = self.plan(epoch)
-        chosen, weight = indices[number], filled[number]
+        chosen, weight = indices[number], filled[number] if self.by_example else None
         if self.in_memory:
             return self.programs.gathered(self.numbers, leaves, self.columns, chosen, weight, self.rng.key)
         batch = convert_batch(self.source[chosen], self.dtype)
@@ -185,6 +204,11 @@ class Engine:
         source = as_source(data)
         found = compiled_totals(_LossTotals(self.call)) if self.compiled else _LossTotals(self.call)
         total, weight = 0.0, 0.0
+        if not self.by_example:
+            for batch in source.batches(min(self.size, len(source)), last="keep"):
+                mean = self.call(model, convert_batch(batch.data, self.dtype), None)
+                total, weight = total + float(mean) * len(batch.indices), weight + len(batch.indices)
+            return total, weight
         for batch in source.batches(min(max(self.size, LEAST), len(source))):
             part = found(model, convert_batch(batch.data, self.dtype), batch.weight)
             total, weight = total + float(part[0]), weight + float(part[1])

@@ -110,8 +110,9 @@ def explain_loss(engine: Engine, state: TrainingState, epoch: int, number: int, 
     batch = convert_batch(engine.source[indices[number]], engine.dtype)
     with np.errstate(all="ignore"):
         each = engine.call(state.params, batch, noise_of(engine.rng, state.step))
-    each = np.reshape(each[0] if isinstance(each, tuple) else each, (len(indices[number]), -1))
-    bad = np.logical_and(~np.all(np.isfinite(each), axis=1), weight[number] != 0)
+    size = len(indices[number])
+    losses = np.reshape(each[0] if isinstance(each, tuple) else each, (size if engine.by_example else 1, -1))
+    bad = np.logical_and(~np.all(np.isfinite(losses), axis=1), weight[number] != 0)
     own = indices[number][bad if np.any(bad) else weight[number] != 0]
     shown = ", ".join(map(str, own[:10].tolist())) + (" …" if len(own) > 10 else "")
     words = (f"the loss is {float(loss)} at step {int(state.step)} (epoch {epoch}, batch {number}; examples {shown}). "

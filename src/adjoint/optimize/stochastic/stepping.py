@@ -139,15 +139,20 @@ class TrainingStep:
         cut = lambda leaf: np.reshape(leaf, (parts, size // parts, *np.shape(leaf)[1:]))
 
         def add(carry: Any, part: Any) -> Any:
-            (total, count, summed), (number, rows, own) = carry, part
+            (total, count, summed, held), (number, rows, own) = carry, part
+            params = fixed if held is None else held  # running statistics go from part to part
             noise = None if rng is None else rng.at(number)
             has_aux = lambda params: (lambda found: (found.total, found.weight))(self.totals(params, rows, own, noise))
             (value, its), found = value_and_grad(has_aux, has_aux=True)(params)
-            return (total + value, count + its, tree.map(lambda s, g: s + g, summed, found)), None
+            return (total + value, count + its, tree.map(lambda s, g: s + g, summed, found), held), None
 
-        start = (np.float64(0.0), np.float64(0.0), tree.map(np.zeros_like, params))
+        fixed, changing = params, states("training", params)
+        zero = np.float64(0.0)
+        start = (zero, zero, tree.map(np.zeros_like, params), params if changing else None)
         pieces = (np.arange(parts), tree.map(cut, batch), cut(weight))
-        (total, count, summed), _ = scan(add, start, pieces)
+        (total, count, summed, held), _ = scan(add, start, pieces)
+        for position, after in zip(changing, states("training", held), strict=True):
+            position.state.become(tree.leaves(after.state))
         safe = _positive(count)
         divide = lambda g: (g / safe.astype(g.dtype)) if is_parameter(g) else g
         return Report(total, count), tree.map(divide, summed)

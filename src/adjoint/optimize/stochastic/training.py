@@ -14,7 +14,15 @@ from adjoint.base.errors import ShapeError
 from adjoint.base.progress import progress as shown_progress
 from adjoint.base.source import user_facing
 from adjoint.data.arrays import Arrays, gather
-from adjoint.data.order import check_size, count_batches, epoch_order, noise_of, pad_batches, whole_batches
+from adjoint.data.order import (
+    check_size,
+    count_batches,
+    epoch_order,
+    noise_of,
+    pad_batches,
+    read_generator,
+    whole_batches,
+)
 from adjoint.data.sources import Source
 from adjoint.debug import callback as call_back
 from adjoint.implicit.approximate import Unrolled
@@ -91,6 +99,7 @@ def train(
     """
     columns = _columns(data)
     n = len(columns)
+    rng = read_generator("train", rng)
     size = n if batch is None else operator_index(batch)
     check_size(size, n)
     if batch is not None and size < n and rng is None:
@@ -142,6 +151,7 @@ def _is_by_example(call: Any, mean: FiniteSum, params: Any, size: int, rng: Any,
     """Whether the loss gives one number for each example; refuses what needs it where it does not."""
     if call.generator is not None and rng is None:
         raise TypeError("train: the loss takes a generator, and there is none. Give rng=ad.random.default_rng(0).")
+    params = tree.map(lambda leaf: leaf, params)  # running statistics of the model stay as they are
     rows = gather(mean.data, np.arange(size))
     found = sum_losses("train", call(params, rows, noise_of(rng, 0)), None, size)
     if found.weight is not None:
