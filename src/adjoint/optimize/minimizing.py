@@ -18,6 +18,7 @@ from adjoint.optimize.captured import close_over, close_over_all
 from adjoint.optimize.choosing import choose_method, is_plain
 from adjoint.optimize.composite.objective import Composite
 from adjoint.optimize.composite.solving import minimize_composite
+from adjoint.optimize.composite.within import method_within
 from adjoint.optimize.constrained.constraints import Constraint
 from adjoint.optimize.constrained.solving import minimize_constrained
 from adjoint.optimize.derivatives import attach_envelope
@@ -26,6 +27,7 @@ from adjoint.optimize.iteration import Ending, Iterate, Limits, run
 from adjoint.optimize.optimum import Optimum
 from adjoint.optimize.oracles import prepare_call
 from adjoint.optimize.problem import Problem
+from adjoint.optimize.sets.set import Set
 from adjoint.optimize.setting import Setting
 from adjoint.optimize.wrong_gradients import explain_failure
 from adjoint.program.types import Value
@@ -90,8 +92,9 @@ def minimize(
     `scale` tells typical sizes of the unknowns; `grad` is for functions that cannot be traced. `curvature(x, u, *args)`
     is a product with a matrix that stands for the Hessian in methods of second order: that of Gauss and Newton, or
     Fisher's (the natural gradient). Points where f is not finite, or raises one of `reject`, shorten the step. `frozen`
-    leaves stay as they are: paths, or a tree of truth values. `callback` and `stop` are called with an `Iterate`
-    after each iteration; `warm` is the `state` of an earlier answer.
+    leaves stay as they are: paths, or a tree of truth values. `subject_to` is a constraint (`equality`, `inequality`,
+    `between`), a set of `optimize.sets`, or a list of constraints or of sets. `callback` and `stop` are called with an
+    `Iterate` after each iteration; `warm` is the `state` of an earlier answer.
 
     ```python
     ridge = lambda w, lam: np.sum((w - np.array([1.0, 2.0])) ** 2) + lam * np.sum(w**2)
@@ -103,9 +106,12 @@ def minimize(
     ```
     """
     title = "minimize"
-    if isinstance(subject_to, Constraint) or len(subject_to):
+    rules = [subject_to] if isinstance(subject_to, Constraint | Set) else list(subject_to)
+    if any(isinstance(rule, Set) for rule in rules):
+        method = method_within(title, rules, method, bounds=bounds, scale=scale)
+    elif rules:
         return minimize_constrained(
-            title, f, x0, args, subject_to, method=method, bounds=bounds, tol=tol, max_iterations=max_iterations,
+            title, f, x0, args, rules, method=method, bounds=bounds, tol=tol, max_iterations=max_iterations,
             scale=scale, frozen=frozen, check=check, has_aux=has_aux,
         )  # fmt: skip
     original, given = f, args

@@ -85,7 +85,8 @@ def read_constraints(title: str, subject_to: Any) -> list[Constraint]:
     for one in given:
         if not isinstance(one, Constraint):
             raise TypeError(f"{title}: subject_to has a {type(one).__name__}; write optimize.equality(c), "
-                            "optimize.inequality(c) or optimize.between(lower, c, upper).")  # fmt: skip
+                            "optimize.inequality(c) or optimize.between(lower, c, upper), or take one "
+                            "of optimize.sets.")  # fmt: skip
     return given
 
 
