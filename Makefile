@@ -8,7 +8,7 @@ BENCH := .venv-bench
 PEERS := jax casadi numba torch==2.13.0 asdex sparsejac
 # Libraries whose values tests hold as numbers, at the versions that were recorded; heavy, and never part of `make test`.
 JUDGES := .venv-judges
-RECORDED := torch==2.13.0 expecttest jax casadi numba
+RECORDED := torch==2.13.0 expecttest optax jax casadi numba
 # Small matrices gain nothing from BLAS's own threads, and lose much when the machine is busy or tests run side by side.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 WORKERS ?= 2
