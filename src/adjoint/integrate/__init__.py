@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from adjoint.integrate.choosing import choose, methods
     from adjoint.integrate.control import Controller
+    from adjoint.integrate.diagonal import DiagonallyImplicit
     from adjoint.integrate.events import Event
     from adjoint.integrate.explicit import RungeKutta
+    from adjoint.integrate.properties import order, stability_function
     from adjoint.integrate.quadrature.integral import Integral, quad
     from adjoint.integrate.quadrature.rules import gauss
     from adjoint.integrate.quadrature.sampling import monte_carlo, qmc
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Controller",
+    "DiagonallyImplicit",
     "Event",
     "Integral",
     "Rosenbrock",
@@ -39,16 +42,20 @@ __all__ = [
     "methods",
     "monte_carlo",
     "nquad",
+    "order",
     "qmc",
     "quad",
     "solve",
+    "stability_function",
 ]
 
 # Everything is loaded when it is first used.
 _HOMES = {
     "adjoint.integrate.choosing": "choose methods",
     "adjoint.integrate.control": "Controller",
+    "adjoint.integrate.diagonal": "DiagonallyImplicit",
     "adjoint.integrate.events": "Event",
+    "adjoint.integrate.properties": "order stability_function",
     "adjoint.integrate.explicit": "RungeKutta",
     "adjoint.integrate.rosenbrock": "Rosenbrock",
     "adjoint.integrate.quadrature.integral": "Integral quad",

@@ -6,6 +6,7 @@ import dataclasses
 from typing import Any
 
 from adjoint.base.suggestions import did_you_mean
+from adjoint.integrate.diagonal import diagonal_names, named_diagonal
 from adjoint.integrate.explicit import explicit_names, named_explicit
 from adjoint.integrate.rosenbrock import named_rosenbrock, rosenbrock_names
 from adjoint.integrate.switching import named_switching
@@ -34,7 +35,7 @@ def methods() -> list[str]:
     "tsit5" in ad.integrate.methods()  # → True
     ```
     """
-    return ["auto", *explicit_names(), *rosenbrock_names()]
+    return ["auto", *explicit_names(), *rosenbrock_names(), *diagonal_names()]
 
 
 def choose(name: str, **changes: Any) -> Any:
@@ -46,11 +47,15 @@ def choose(name: str, **changes: Any) -> Any:
     """
     key = name.lower().replace("_", "-")
     key = _ALIASES.get(key, key)
-    found = named_switching() if key == "auto" else named_explicit(key) or named_rosenbrock(key)
+    found = named_switching() if key == "auto" else _named(key)
     if found is None:
         near = did_you_mean(name, methods())
         raise ValueError(f"integrate: there is no method {name!r}. {near} Methods: {', '.join(methods())}.")
     return dataclasses.replace(found, **changes) if changes else found
+
+
+def _named(key: str) -> Any:
+    return named_explicit(key) or named_rosenbrock(key) or named_diagonal(key)
 
 
 def choose_method(method: Any) -> Any:

@@ -12,10 +12,10 @@ from adjoint.linear.solvers.iteration import TRACED
 from adjoint.program.trace import primal
 from adjoint.program.types import Value
 
-__all__ = ["read_mass", "read_number", "read_span", "read_stops", "read_times", "read_tolerance"]
+__all__ = ["known_value", "read_mass", "read_number", "read_span", "read_stops", "read_times", "read_tolerance"]
 
 
-def _known(value: Any) -> Any:
+def known_value(value: Any) -> Any:
     """The number behind a value, None while a program is traced."""
     found = primal(value) if isinstance(value, TRACED) else value
     while isinstance(found, TRACED):
@@ -39,7 +39,7 @@ def _float(title: str, name: str, value: Any) -> Value:
 def read_number(title: str, name: str, value: Any) -> Value:
     """A number that is not NaN."""
     found = _float(title, name, value)
-    known = _known(found)
+    known = known_value(found)
     if np.ndim(found) != 0 or (known is not None and np.isnan(known)):
         raise ValueError(f"{title}: {name} is {value!r}; it must be one number.")
     return found
@@ -55,7 +55,7 @@ def read_span(title: str, span: Any) -> tuple[Value, Value]:
     if np.ndim(t0) or np.ndim(t1):
         raise ValueError(f"{title}: span must be a pair of numbers (t0, t1); its ends have shapes {np.shape(t0)} and "
                          f"{np.shape(t1)}. ad.vmap solves for many spans.")  # fmt: skip
-    a, b = _known(t0), _known(t1)
+    a, b = known_value(t0), known_value(t1)
     if a is not None and b is not None:
         if not (np.isfinite(a) and np.isfinite(b)):
             raise ValueError(f"{title}: span is ({a}, {b}); both ends must be finite. Stop at an event, or substitute "
@@ -89,7 +89,7 @@ def read_stops(title: str, stops: Any, t0: Value, t1: Value) -> Value:
 
 
 def _ordered(title: str, name: str, times: Value, t0: Value, t1: Value) -> Value:
-    known, a, b = _known(times), _known(t0), _known(t1)
+    known, a, b = known_value(times), known_value(t0), known_value(t1)
     if known is None or a is None or b is None or known.ndim != 1:
         return times
     if np.any(np.isnan(known)):
@@ -132,7 +132,7 @@ def read_tolerance(title: str, name: str, value: Any, layout: Layout) -> Value:
             whole += [flat, flat] if t.dtype.kind == "c" else [flat]
         value = np.concatenate(whole)
     found = _float(title, name, value)
-    known = _known(found)
+    known = known_value(found)
     if known is None:
         return found
     least = 4 * float(np.finfo(layout.dtype).eps) if name == "rtol" else 0.0

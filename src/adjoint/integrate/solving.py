@@ -15,9 +15,18 @@ from adjoint.conversion.driver import prepare
 from adjoint.debug import check
 from adjoint.integrate.adjoints.continuous import NAMES, check_plan, solve_continuous
 from adjoint.integrate.choosing import choose_method
+from adjoint.integrate.dense import Interpolation
 from adjoint.integrate.derivative import detach, record_flat, types_of
 from adjoint.integrate.events import occurred, read_events
-from adjoint.integrate.reading import read_mass, read_number, read_span, read_stops, read_times, read_tolerance
+from adjoint.integrate.reading import (
+    known_value,
+    read_mass,
+    read_number,
+    read_span,
+    read_stops,
+    read_times,
+    read_tolerance,
+)
 from adjoint.integrate.statuses import EVENT, STATUSES
 from adjoint.integrate.stepping import Ending, Plan, Settings, run
 from adjoint.integrate.system import Arguments, Layout, System, check_right_side, read_state, trace_function
@@ -34,6 +43,7 @@ __all__ = ["solve"]
 run_with(run_program)  # programs that are called run compiled, also where nothing else has loaded the compiler
 _programs: dict[Any, tuple[Program, Any]] = {}
 MOST_PROGRAMS = 512
+MOST_ROWS = 4096  # steps that a traced solution keeps
 
 
 @user_facing
@@ -44,6 +54,7 @@ def solve(
     *,
     args: Sequence[Any] = (),
     save: Any = None,
+    dense: bool = False,
     method: Any = "auto",
     rtol: Any = 1e-6,
     atol: Any = 1e-9,
@@ -63,9 +74,10 @@ def solve(
 
     y is a number, an array, or any tree of them, real or complex; f is NumPy code. Errors are kept below
     atol + rtol |y| in each step. `save` are times at which y is given (by the dense output of the method's own order);
-    without it there is the end alone. `events` are those of `Event`; `stops` are times at which f jumps. `integrand`, a
-    function of (t, y, *args), is integrated along the path. `mass` is a constant matrix M of M y′ = f(t, y), which may
-    be singular: then some equations are algebraic, and a method for stiff equations solves them with the others.
+    without it there is the end alone; with `dense`, `path.at(t)` gives y at any time. `events` are those of `Event`;
+    `stops` are times at which f jumps. `integrand`, a function of (t, y, *args), is integrated along the path. `mass`
+    is a constant matrix M of M y′ = f(t, y), which may be singular: then some equations are algebraic, and a method
+    for stiff equations solves them with the others.
 
     y0, args, what f closes over, both ends of the span, saved times and stops are differentiated; steps are not.
     `adjoint` says how: "discretize" is the exact derivative of the steps, with `checkpoint` as in `while_loop`;
@@ -108,8 +120,22 @@ def solve(
         if adjoint not in NAMES:
             raise ValueError(f"{title}: adjoint is {adjoint!r}; it is 'discretize', {' or '.join(map(repr, NAMES))}.")
         check_plan(title, adjoint, plan)
+    if dense:
+        counted = _solved(plan, layout, program, extra, settings, leaves, [*theta, *masses, *event_theta])
+        plan = plan._replace(dense=_capacity(title, counted, max_steps))
     ending = _solved(plan, layout, program, extra, settings, leaves, [*theta, *masses, *event_theta])
     return _trajectory(title, plan, layout, extra_structure, extra, settings, ending, save is None)
+
+
+def _capacity(title: str, counted: Ending, most: int) -> int:
+    """How many steps are kept: those that it takes, or max_steps where that is not known yet."""
+    steps = known_value(counted.counts.steps)
+    if steps is not None:
+        return 1 << (int(np.max(steps)) + 1).bit_length()
+    if most > MOST_ROWS:
+        raise ValueError(f"{title}: how many steps dense=True keeps is not known while a program is traced. Say how "
+                         f"many there are at most, max_steps=…, up to {MOST_ROWS}.")  # fmt: skip
+    return most + 1
 
 
 def _read_count(title: str, count: Any) -> int:
@@ -258,13 +284,13 @@ def _trajectory(
     if extra:
         integrals = Layout(extra_structure, extra).tree(y[n:])
     counts = ending.counts
+    interpolation = None if ending.dense is None else Interpolation(ending.dense, layout)
     events = None
     if plan.events.size:
         events = [occurred(layout, ending.events[0], ending.events[1], i) for i in range(plan.events.size)]
     return Trajectory(
         times, layout.rows(rows), layout.tree(y[:n]), ending.t, ending.code, counts.steps, counts.rejections,
         counts.evaluations, counts.jacobians, counts.factorizations, counts.stiff,
-        ending.radius * abs(settings.t1 - settings.t0), integrals,
-        events,
+        ending.radius * abs(settings.t1 - settings.t0), integrals, events, interpolation,
         method=f"{title} by {plan.method.name}",
     )  # fmt: skip

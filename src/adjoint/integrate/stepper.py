@@ -11,10 +11,10 @@ from adjoint import tree
 from adjoint.api.control_flow import cond
 from adjoint.integrate.derivative import attach_derivative, detach, record_flat, types_of
 from adjoint.integrate.system import System
-from adjoint.program.program import interpret
+from adjoint.program.program import Program, interpret
 from adjoint.program.types import Value
 
-__all__ = ["Stepper", "coefficients"]
+__all__ = ["Stepper", "coefficients", "method_degree"]
 
 
 class Stepper:
@@ -36,6 +36,18 @@ class Stepper:
 
         self.program, captured = record_flat(step, types)
         assert not captured
+        program = self.program
+        self._differentiated = Program(
+            program.inputs, program.equations, program.outputs[: self.count], program.constants
+        )
+        if hasattr(method, "differentiable_step"):
+
+            def other(t: Value, h: Value, *rest: Value) -> list[Value]:
+                given = tree.unflatten(self.structure, rest[: self.count])
+                return tree.leaves(method.differentiable_step(system.with_theta(rest[self.count :]), t, h, given))
+
+            self._differentiated, captured = record_flat(other, types)
+            assert not captured
 
     def at(self, system: System) -> Stepper:
         """The same program with other θ."""
@@ -56,24 +68,33 @@ class Stepper:
     def attach(self, t: Value, h: Value, before: Any, after: Any) -> Any:
         """The state after an accepted step, with the derivative of the step."""
         values = tree.leaves(after)
-        program = self.program
-        cut = type(program)(program.inputs, program.equations, program.outputs[: self.count], program.constants)
-        return tree.unflatten(self.structure, attach_derivative(cut, values, self.inputs(t, h, before)))
+        return tree.unflatten(
+            self.structure, attach_derivative(self._differentiated, values, self.inputs(t, h, before))
+        )
 
 
 def coefficients(stepper: Stepper, t: Value, h: Value, before: Any, after: Any, wanted: Value) -> Value:
     """The dense output of a step, where it is wanted."""
-    method, system = stepper.method, stepper.system
-    leaves = [*tree.leaves(before), *tree.leaves(after)]
-    count = stepper.count
+    program, inputs = _dense_program(stepper, t, h, before, after)
+    kind = program.output_types[0]
+    made = lambda: attach_derivative(program, interpret(program, detach(inputs)), inputs)[0]
+    return cond(wanted, made, lambda: np.zeros(kind.shape, kind.dtype))
+
+
+def method_degree(stepper: Stepper, t: Value, state: Any) -> int:
+    """The degree of the polynomials of the dense output."""
+    program, _ = _dense_program(stepper, t, np.float64(1.0), state, state)
+    return program.output_types[0].shape[0]
+
+
+def _dense_program(stepper: Stepper, t: Value, h: Value, before: Any, after: Any) -> tuple[Program, list[Value]]:
+    method, system, count = stepper.method, stepper.system, stepper.count
 
     def dense(t: Value, h: Value, *rest: Value) -> list[Value]:
         one, two = (tree.unflatten(stepper.structure, rest[i * count : (i + 1) * count]) for i in (0, 1))
         return [method.interpolant(system.with_theta(rest[2 * count :]), t, h, one, two)]
 
-    inputs = [t, h, *leaves, *system.theta]
+    inputs = [t, h, *tree.leaves(before), *tree.leaves(after), *system.theta]
     program, captured = record_flat(dense, types_of(inputs))
     assert not captured
-    kind = program.output_types[0]
-    made = lambda: attach_derivative(program, interpret(program, detach(inputs)), inputs)[0]
-    return cond(wanted, made, lambda: np.zeros(kind.shape, kind.dtype))
+    return program, inputs

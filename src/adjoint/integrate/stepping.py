@@ -13,11 +13,12 @@ import numpy as np
 from adjoint import tree
 from adjoint.api.control_flow import cond, while_loop
 from adjoint.integrate.control import error_norm, first_step
+from adjoint.integrate.dense import Rows, empty_rows, with_row
 from adjoint.integrate.derivative import detach
 from adjoint.integrate.events import EventPlan, Watch, after_event, handle, sides_after, sides_passed
 from adjoint.integrate.interpolation import derivative, evaluate
 from adjoint.integrate.statuses import EVENT, FINISHED, GRAZING, MAX_STEPS, NOT_FINITE, RUNNING, TOO_SMALL
-from adjoint.integrate.stepper import Stepper, coefficients
+from adjoint.integrate.stepper import Stepper, coefficients, method_degree
 from adjoint.integrate.system import System
 from adjoint.program.types import Value
 
@@ -38,6 +39,7 @@ class Plan(NamedTuple):
     event_theta: int = 0  # how many values of θ the events read
     has_modes: bool = False  # θ begins with the number of the right side in charge
     adjoint: str = "discretize"
+    dense: int = 0  # how many steps are kept
 
 
 class Settings(NamedTuple):
@@ -77,6 +79,7 @@ class Ending(NamedTuple):
     h: Value  # the next step
     radius: Value
     events: Any = None
+    dense: Any = None
 
 
 class _Now(NamedTuple):
@@ -91,6 +94,7 @@ class _Now(NamedTuple):
     stop: int | Value
     radius: Value
     seen: Any
+    rows: Any
 
 
 class _Trial(NamedTuple):
@@ -141,6 +145,7 @@ def run(plan: Plan, system: System, settings: Settings, y0: Value) -> Ending:
         s.t0, h, state, (np.float64(1.0), np.float64(1.0)), start_code.astype(np.int64),
         Counts(zero, zero, _as_int(evaluations), zero, zero, zero), zero, out, zero, np.float64(0.0),
         None if watch is None else watch.begin(s.t0, y0[:n], method.derivative(state)[:n], n),
+        empty_rows(plan.dense, direction, y0, method_degree(ready, s.t0, state), n) if plan.dense else None,
     )  # fmt: skip
 
     def goes_on(now: _Now) -> Value:
@@ -219,14 +224,19 @@ def run(plan: Plan, system: System, settings: Settings, y0: Value) -> Ending:
             at_stop = np.logical_and(hits, np.logical_not(at_end))
             stop = stop + at_stop
             state = _restarted(within(stop), method, reached, state, at_stop)
+        rows = now.rows
+        if plan.dense:
+            polynomial = coefficients(stepper, now.t, h, now.state, after, accepted)[:, :n]
+            at = np.minimum(now.counts.steps, plan.dense - 1)
+            rows = with_row(rows, at, Rows(now.t, h, y0, polynomial), accepted)
         return _Now(
             reached, following, state, (np.maximum(trial.error, 1e-10), now.errors[0]), code.astype(np.int64), counts,
-            saved, out, stop, trial.radius, seen,
+            saved, out, stop, trial.radius, seen, rows,
         )  # fmt: skip
 
     last = while_loop(goes_on, advance, begin, checkpoint=plan.checkpoint)
     y = method.value(last.state)
-    return Ending(last.t, y, last.code, last.counts, last.out, last.h, last.radius, last.seen)
+    return Ending(last.t, y, last.code, last.counts, last.out, last.h, last.radius, last.seen, last.rows)
 
 
 def _next_target(plan: Plan, s: Settings, now: _Now) -> Value:

@@ -62,6 +62,12 @@ class Layout:
         """What makes two layouts alike."""
         return tuple((t.shape, str(t.dtype)) for t in self.types)
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Layout) and self.structure == other.structure and self.key() == other.key()
+
+    def __hash__(self) -> int:
+        return hash(self.key())
+
 
 def read_state(title: str, name: str, y0: Any) -> tuple[list[Value], Layout]:
     """The leaves of y0 as floating-point arrays, and how they are a vector."""

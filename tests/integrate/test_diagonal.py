@@ -1,0 +1,91 @@
+"""Diagonally implicit methods: stiff end values, orders, and derivatives of stages by their equations."""
+
+import numpy as np
+import pytest
+
+import adjoint as ad
+from adjoint import integrate
+from tests.integrate.stiff_problems import PROBLEMS, rober
+
+
+@pytest.mark.parametrize("name", ["ROBER", "HIRES", "VDPOL"])
+def test_published_end_values(name):
+    problem = PROBLEMS[name]
+    for method, tol in (("kvaerno3", 1e-4), ("kvaerno5", 1e-4), ("kvaerno5", 1e-7)):
+        path = integrate.solve(
+            problem.f, (0.0, problem.end), np.array(problem.start, float), method=method, rtol=tol,
+            atol=tol * problem.sizes(),
+        )  # fmt: skip
+        assert path.status == "finished"
+        assert max(abs(path.last[i] / value - 1.0) for i, value in problem.expected.items()) < 40 * tol
+
+
+@pytest.mark.parametrize("method", ["implicit-euler", "trapezoid", "kvaerno3", "kvaerno5"])
+def test_order(method):
+    chosen = integrate.choose(method, error=None)
+    f = lambda t, y: 2.0 * np.cos(2.0 * t) * y
+    errors = [
+        abs(integrate.solve(f, (0.0, 2.0), 1.0, method=chosen, first_step=h).last - np.exp(np.sin(4.0)))
+        for h in (0.05, 0.025)
+    ]
+    assert abs(np.log2(errors[0] / errors[1]) - integrate.order(method)) < 0.4
+
+
+def test_slopes_of_the_global_error():
+    f = lambda t, s: -s + np.sin(t)
+    exact = 1.5 * np.exp(-2.0) + 0.5 * (np.sin(2.0) - np.cos(2.0))
+    for method, rate in (("euler", 1.006), ("implicit-euler", 0.993), ("heun", 1.986), ("rk4", 3.9)):
+        chosen = integrate.choose(method, error=None)
+        errors = [
+            abs(integrate.solve(f, (0.0, 2.0), 1.0, method=chosen, first_step=2.0 / n).last - exact) for n in (50, 100)
+        ]
+        assert abs(np.log2(errors[0] / errors[1]) - rate) < 0.2
+
+
+@pytest.mark.parametrize("method", ["trapezoid", "kvaerno5"])
+def test_derivatives(method):
+    chosen = integrate.choose(method, error=None)
+    end = lambda k: (
+        integrate.solve(
+            lambda t, y, k: -k * y**3 + np.sin(t), (0.0, 1.0), 0.8, args=(k,), method=chosen, first_step=0.1
+        ).last
+    )
+    step = 1e-4
+    assert abs(ad.grad(end)(2.0) - (end(2.0 + step) - end(2.0 - step)) / (2 * step)) < 1e-8
+    second = (end(2.0 + 10 * step) - 2 * end(2.0) + end(2.0 - 10 * step)) / (10 * step) ** 2
+    assert abs(ad.grad(ad.grad(end))(2.0) - second) < 1e-5
+
+
+def test_gradients_in_rate_constants():
+    rates = np.array([0.04, 3e7, 1e4])
+    end = lambda k, m, tol: integrate.solve(
+        rober, (0.0, 1e3), np.array([1.0, 0.0, 0.0]), args=(k,), method=m, rtol=tol, atol=1e-3 * tol
+    ).last[0]
+    expected = ad.grad(lambda k: end(k, "rodas5p", 1e-10))(rates)
+    np.testing.assert_allclose(ad.grad(lambda k: end(k, "kvaerno5", 1e-8))(rates), expected, rtol=1e-5)
+
+
+@pytest.mark.row("12.6.1-e")
+def test_stability_functions():
+    limit = lambda method: next(
+        x for x in np.arange(0.5, 6.0, 1e-4) if abs(integrate.stability_function(method)(-x)) > 1 + 1e-9
+    )
+    for method, expected in (("euler", 2.0), ("heun", 2.0), ("rk4", 2.7853)):
+        assert abs(limit(method) - expected) < 2e-4
+    for method in ("implicit-euler", "trapezoid"):
+        assert np.all(np.abs(integrate.stability_function(method)(-np.logspace(-3, 8, 50))) <= 1)
+    z = np.array([0.1 + 0.2j, -0.3])
+    np.testing.assert_allclose(integrate.stability_function("implicit-euler")(z), 1 / (1 - z), rtol=1e-12)
+    assert [integrate.order(m) for m in ("euler", "rk4", "dop853", "trapezoid")] == [1, 4, 8, 2]
+
+
+@pytest.mark.row("12.6.1-d")
+def test_a_residual_network_is_eulers_method():
+    weights = np.random.default_rng(0).normal(size=(3, 3))
+    x = np.array([0.3, -0.7, 1.1])
+    for _ in range(8):
+        x = x + 0.125 * np.tanh(weights @ x)
+    f = lambda t, y: np.tanh(weights @ y)
+    path = integrate.solve(f, (0.0, 1.0), np.array([0.3, -0.7, 1.1]), method="euler", first_step=0.125)
+    np.testing.assert_allclose(path.last, x, rtol=1e-15)
+    assert path.steps == 8
