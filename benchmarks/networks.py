@@ -1,9 +1,9 @@
 """Whole training steps of networks (value, gradient, Adam), generation and dropout: adjoint and PyTorch, on one core.
 
-    python benchmarks/networks.py [part of a name …] [--rounds 15] [--compiled]
+    python benchmarks/networks.py [part of a name …] [--rounds 15] [--compiled] [--write]
 
-Contenders take turns and the least processor time counts. float32; `--compiled` adds torch.compile. The losses of the
-first steps are compared where both begin with the same weights.
+Contenders take turns and the least processor time counts. float32; `--compiled` adds torch.compile;
+`--write` writes docs/benchmarks/networks.md.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "ADJOINT_THREADS"):
@@ -29,6 +30,12 @@ from adjoint import nn  # noqa: E402
 from adjoint.optimize import updates  # noqa: E402
 
 F32 = np.float32
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "benchmarks" / "networks.md"
+HEAD = """# Networks, side by side
+
+Written by `python benchmarks/networks.py --compiled --write`. Milliseconds of processor time for a whole step (value,
+gradient, Adam) in float32 on one core, interleaved, minima; the first call of ours, with compiling, in seconds.
+"""
 
 
 @dataclass(frozen=True)
@@ -273,18 +280,25 @@ def main() -> None:
     parser.add_argument("names", nargs="*", help="parts of names of workloads; all by default")
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--compiled", action="store_true")
+    parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     chosen = lambda title: not options.names or any(part in title for part in options.names)
     table = Table(title="milliseconds of a step, float32, one core; first call of ours in seconds")
     contenders = ["adjoint", "torch", *(["torch compiled"] if options.compiled else [])]
-    for name in ("workload", *contenders, "best peer / ours", "first call"):
+    names = ["workload", *contenders, "best peer / ours", "first call"]
+    rows = [names, ["---", *["---:"] * (len(names) - 1)]]
+    for name in names:
         table.add_column(name, justify="left" if name == "workload" else "right")
     for title, (runs, seconds) in {**steps(chosen, options.compiled), **others(chosen)}.items():
         times = best(runs, options.rounds)
         peers = [t for name, t in times.items() if name != "adjoint"]
         ratio = f"{min(peers) / times['adjoint']:.2f}" if peers else "–"
-        table.add_row(title, *[f"{times[n]:.2f}" if n in times else "–" for n in contenders], ratio, f"{seconds:.2f}")
+        cells = [title, *[f"{times[n]:.2f}" if n in times else "–" for n in contenders], ratio, f"{seconds:.2f}"]
+        table.add_row(*cells)
+        rows.append(cells)
     Console().print(table)
+    if options.write:
+        PAGE.write_text("\n".join([HEAD, *[f"| {' | '.join(row)} |" for row in rows], ""]), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -183,3 +183,6 @@ def test_bad_shapes():
     with pytest.raises(ValueError, match="block is a number of tokens"):
         nn.attention(x, x, x, block=0)
     assert_array_equal(nn.attention(x, np.ones((0, 4)), np.ones((0, 3))), np.zeros((5, 3)))
+    empty = np.ones((0, 5, 4))
+    assert nn.MultiHead.init(ad.random.default_rng(0), 4, 2)(empty).shape == (0, 5, 4)
+    assert nn.attention(empty, empty, empty, block=2).shape == (0, 5, 4)

@@ -199,7 +199,11 @@ class MultiHead:
     def merge(self, attended: Value) -> Value:
         """[…, heads, length, d] back to […, length, width]."""
         attended = np.swapaxes(attended, -2, -3)
-        return apply(self.output, ".output", np.reshape(attended, (*attended.shape[:-2], -1)))
+        return apply(
+            self.output,
+            ".output",
+            np.reshape(attended, (*attended.shape[:-2], attended.shape[-2] * attended.shape[-1])),
+        )
 
     def __call__(
         self,

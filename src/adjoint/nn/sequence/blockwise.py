@@ -78,7 +78,7 @@ def attend_in_blocks(
            if (made := _varying(x, -2, rows, queries)) is not None}  # fmt: skip
     _, out = scan(outer, None, (np.arange(math.ceil(queries / rows)), _blocks(q, -2, rows), own))
     out = np.moveaxis(out, 0, -3)  # […, blocks, rows, e]
-    return np.reshape(out, (*out.shape[:-3], -1, out.shape[-1]))[..., :queries, :]
+    return np.reshape(out, (*out.shape[:-3], out.shape[-3] * out.shape[-2], out.shape[-1]))[..., :queries, :]
 
 
 def _blocks(x: Value, axis: int, size: int) -> Value:
@@ -87,7 +87,7 @@ def _blocks(x: Value, axis: int, size: int) -> Value:
     if missing:
         x = np.pad(x, [(0, missing if i == x.ndim + axis else 0) for i in range(x.ndim)])
     at = x.ndim + axis
-    return np.moveaxis(np.reshape(x, (*x.shape[:at], -1, size, *x.shape[at + 1 :])), at, 0)
+    return np.moveaxis(np.reshape(x, (*x.shape[:at], x.shape[at] // size, size, *x.shape[at + 1 :])), at, 0)
 
 
 def _varying(x: Value | None, axis: int, size: int, length: int) -> Value | None:
