@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
         ("hanging_net", (6,), 1),
         ("hyper_cleaning", (300, 10), 2),
         ("reference_fit", (500,), 3),
-        ("language_model", (4.0,), 1),
+        ("language_model", (60.0, 100), 1),
     ],
 )
 def test_program(name: str, arguments: tuple[int, ...], marks: int, capsys: pytest.CaptureFixture[str]) -> None:
