@@ -185,9 +185,7 @@ def _shown_value(self: Tracer) -> str:
 
 def _format(self: Tracer, spec: str) -> str:
     value = concrete(self) if spec else None
-    if spec and value is None:
-        refuse_conversion(self, f"format(x, {spec!r})", f"Print it with ad.debug.print('{{:{spec}}}', x).")
-    if spec and np.ndim(value) and not self.shape:
+    if spec and (value is None or (np.ndim(value) and not self.shape)):
         refuse_conversion(self, f"format(x, {spec!r})", f"Print it with ad.debug.print('{{:{spec}}}', x).")
     return format(value, spec) if spec else _text(self)
 
