@@ -5,6 +5,7 @@ import numpy as np
 import adjoint as ad
 from adjoint.program.check import check
 from adjoint.program.program import Literal, Program
+from adjoint.simplify import simplify
 from adjoint.simplify.loops.branches import simplify_branches
 from adjoint.simplify.loops.parts import inside_first
 from tests.simplify.programs import program_of, same_results, titles
@@ -74,3 +75,18 @@ def test_inside_loops_and_with_derivatives() -> None:
 def test_nothing_to_do() -> None:
     program, _ = program_of(lambda x: ad.cond(x[0] > 0.0, np.sin, np.cos, x), X)
     assert simplify_branches(program) is program
+
+
+def test_a_choice_between_numbers_is_a_select() -> None:
+    """Nothing is computed on either side; arrays, and sides that compute, are left as they are."""
+    larger = lambda x, y: ad.cond(x > y, lambda x, y: (x, 1.0), lambda x, y: (y, 0.0), x, y)
+    third = lambda x, k: ad.switch(k, [lambda x: x, lambda x: 2.0], x)
+    for f, args in ((larger, (1.5, 0.3)), (larger, (0.3, 1.5)), *[(third, (1.5, np.int64(k))) for k in (-3, 0, 1, 7)]):
+        before, arguments = program_of(f, *args)
+        after = check(simplify(before))
+        assert "cond" not in titles(after)
+        same_results(before, after, arguments)
+    arrays = lambda x, y: ad.cond(x[0] > y[0], lambda x, y: x, lambda x, y: y, x, y)
+    assert "cond" in titles(simplify(program_of(arrays, np.ones(3), np.zeros(3))[0]))
+    sides = lambda x, y: ad.cond(x > y, lambda x, y: np.sin(x), lambda x, y: y, x, y)
+    assert "cond" in titles(simplify(program_of(sides, 1.0, 0.0)[0]))

@@ -8,6 +8,9 @@ from collections.abc import Sequence
 from adjoint.ops.arrays.rearrange import Broadcast
 from adjoint.ops.control.base import rearranged
 from adjoint.ops.control.cond import Cond
+from adjoint.ops.elementwise.pointwise import BY_NAME
+from adjoint.ops.elementwise.select import Select
+from adjoint.program.op import Op
 from adjoint.program.program import Atom, Equation, Literal, Program, Var
 from adjoint.program.types import Value
 from adjoint.simplify.loops.parts import Renaming, literal_of, resolve, substitute
@@ -34,6 +37,10 @@ def simplify_branches(program: Program) -> Program:
                 changed = True
                 continue
             new = _share_results(new, cond, renaming, equations)
+            if (chosen := _select_results(new, equations)) is not None:
+                equations += chosen
+                changed = True
+                continue
         changed |= new is not eq
         equations.append(new)
     if not changed:
@@ -49,6 +56,38 @@ def _decide(eq: Equation, cond: Cond, constants: dict[Var, Value]) -> Program | 
     if value is not None:
         return branches[min(max(int(value), 0), len(branches) - 1)]
     return branches[0] if all(p == branches[0] for p in branches[1:]) else None
+
+
+def _select_results(eq: Equation, before: Sequence[Equation]) -> list[Equation] | None:
+    """A choice between numbers that are there is a select: nothing is computed on either side."""
+    cond = eq.op
+    if not isinstance(cond, Cond) or len(cond.branches) != 2 or any(p.equations for p in cond.branches):
+        return None
+    if any(v.type.shape for v in eq.outputs):
+        return None
+    sides: list[list[Atom]] = []
+    for p in cond.branches:
+        name = dict(zip(p.inputs, eq.inputs[1:], strict=True))
+        numbers = {v: literal_of(value, v.type) for v, value in p.constants.items()}
+        sides.append([a if isinstance(a, Literal) else numbers.get(a) or name[a] for a in p.outputs])
+    index = eq.inputs[0]
+    made = next((e for e in reversed(before) if index in e.outputs), None)
+    written: list[Equation] = []
+    if made is not None and isinstance(made.op, Select) and [_number(a) for a in made.inputs[:2]] == [0, 1]:
+        is_first = made.inputs[2]
+    else:
+        less_equal: Op = BY_NAME["less_equal"]
+        is_first = Var(less_equal.result_type(index.type, Literal(0).type))
+        written.append(dataclasses.replace(eq, op=less_equal, inputs=(index, Literal(0)), outputs=(is_first,)))
+    for x, y, out in zip(*sides, eq.outputs, strict=True):
+        if Select().result_type(x.type, y.type, is_first.type) != out.type:
+            return None
+        written.append(dataclasses.replace(eq, op=Select(), inputs=(x, y, is_first), outputs=(out,)))
+    return written
+
+
+def _number(atom: Atom) -> Value:
+    return atom.value if isinstance(atom, Literal) else None
 
 
 def inline(
