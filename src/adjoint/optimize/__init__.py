@@ -8,6 +8,7 @@ found.status, float(np.round(found.value["b"], 6))  # → ('converged', -2.0)
 """
 
 from adjoint.optimize import certificates, manifolds, proximal, sets, updates
+from adjoint.optimize.bilevel import bilevel
 from adjoint.optimize.composite.coordinates import BlockCoordinateDescent
 from adjoint.optimize.composite.frank_wolfe import FrankWolfe
 from adjoint.optimize.composite.mirror_descent import ExponentiatedGradient, MirrorDescent
@@ -34,6 +35,7 @@ from adjoint.optimize.programs.quadratic import lp, qp
 from adjoint.optimize.roots.anderson import Anderson, Picard
 from adjoint.optimize.roots.newton import Broyden, NewtonRoot
 from adjoint.optimize.roots.solving import fixed_point, root
+from adjoint.optimize.saddle import saddle
 from adjoint.optimize.scalars.brackets import ITP, Bisection, Chandrupatla
 from adjoint.optimize.scalars.minima import Golden, Parabolic
 from adjoint.optimize.scalars.open_methods import Halley, Newton1D, Secant
@@ -117,6 +119,7 @@ __all__ = [
     "TrustRegion",
     "best_of",
     "between",
+    "bilevel",
     "certificates",
     "contours",
     "curve_fit",
@@ -136,6 +139,7 @@ __all__ = [
     "qp",
     "root",
     "root_scalar",
+    "saddle",
     "sets",
     "train",
     "training_step",
