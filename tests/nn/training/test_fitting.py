@@ -49,9 +49,28 @@ def test_fit_is_train() -> None:
     np.testing.assert_array_equal(losses, run.history.steps)
 
 
-@pytest.mark.parametrize("compiled", [False, True])
-def test_resume_to_the_bit(tmp_path: Path, compiled: bool) -> None:
-    """Cut in the middle of an epoch, by its own checkpoints: model, rule, average, best value, history."""
+class Cut(Exception):
+    """A run that ends without a word."""
+
+
+class Rows(ad.data.Source):
+    """The examples of another source, until so many batches were read."""
+
+    def __init__(self, data: Any, most: int) -> None:
+        self.data, self.left = data, most
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def rows(self, indices: Any) -> Any:
+        self.left -= 1
+        if self.left < 0:
+            raise Cut
+        return self.data.rows(indices)
+
+
+def resume_after(cuts: Any, every: int, folder: Path, compiled: bool) -> None:
+    """Runs that are cut, and go on, are the run that was left alone: model, rule, average, best value, history."""
     data, test = problem(), problem(20, 1)
     options: dict[str, Any] = {
         "epochs": 5, "batch": 16, "rng": RNG(), "validation": test, "average": 0.9, "compile": compiled,
@@ -59,35 +78,27 @@ def test_resume_to_the_bit(tmp_path: Path, compiled: bool) -> None:
     }  # fmt: skip
     rule = updates.adamw(updates.cosine(0.02, 20))
     whole = nn.fit(network(), cross_entropy, data, rule, **options)
-    for cut in (3, 8, 13):
-        folder = tmp_path / f"cut{cut}"
-
-        class Cut(Exception):
-            pass
-
-        def source(cut: int = cut) -> Any:
-            seen = [0]
-
-            class Rows(ad.data.Source):
-                def __len__(self) -> int:
-                    return len(data)
-
-                def rows(self, indices: Any) -> Any:
-                    seen[0] += 1
-                    if seen[0] > cut + 1:
-                        raise Cut
-                    return data.rows(indices)
-
-            return Rows()
-
-        with pytest.raises(Cut):
-            nn.fit(network(), cross_entropy, source(), rule, folder=folder, every=2, **options)
-        again = nn.fit(network(), cross_entropy, data, rule, folder=folder, every=2, resume=True, **options)
-        assert len(list(folder.iterdir())) <= 3
+    for cut in cuts:
+        own = folder / f"cut{cut}"
+        with pytest.raises(Cut):  # two batches are looked at before the first step
+            nn.fit(network(), cross_entropy, Rows(data, cut + 2), rule, folder=own, every=every, **options)
+        again = nn.fit(network(), cross_entropy, data, rule, folder=own, every=every, resume=True, **options)
+        assert len(list(own.iterdir())) <= 3
         assert again.history == whole.history
         assert again.best == whole.best
         assert same(again.model, whole.model)
         assert same(again.state, whole.state)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_resume_to_the_bit(tmp_path: Path, compiled: bool) -> None:
+    resume_after((3, 8, 13), 2, tmp_path, compiled)
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("every", [1, 3])
+def test_resume_at_every_step(tmp_path: Path, every: int) -> None:
+    resume_after(range(20), every, tmp_path, False)
 
 
 SCRIPT = """
