@@ -9,14 +9,14 @@ import numpy as np
 from adjoint.base.source import user_facing
 from adjoint.nn.activations import log_softargmax
 from adjoint.nn.estimators.base import NetworkEstimator, learn, read_weights, validate
+from adjoint.nn.losses.classification import cross_entropy
 
 __all__ = ["Classifier"]
 
 
 def classification_loss(model: Any, batch: Any, rng: Any) -> Any:
     """-log p(y | x) of each example."""
-    logs = log_softargmax(model(batch["x"], rng=rng))
-    return -np.take_along_axis(logs, batch["y"][:, None], axis=-1)[:, 0]
+    return cross_entropy(model(batch["x"], rng=rng), batch["y"])
 
 
 class Classifier(learn.base.ClassifierMixin, NetworkEstimator):

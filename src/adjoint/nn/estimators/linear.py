@@ -9,6 +9,7 @@ import numpy as np
 from adjoint.base.source import user_facing
 from adjoint.nn.activations import log_softargmax
 from adjoint.nn.estimators.base import learn, read_weights, validate
+from adjoint.nn.losses.classification import cross_entropy
 from adjoint.optimize import minimize
 
 __all__ = ["LinearClassifier", "LinearRegressor"]
@@ -129,7 +130,7 @@ class LinearClassifier(learn.base.ClassifierMixin, _Linear):
             if W.shape[0] == 1:
                 each = np.logaddexp(0.0, z[:, 0]) - labels * z[:, 0]
             else:
-                each = -np.take_along_axis(log_softargmax(z), labels[:, None], axis=1)[:, 0]
+                each = cross_entropy(z, labels)
             return (np.sum(weight * each) + 0.5 * ridge * np.sum(W * W)) / total
 
         rows = 1 if len(self.classes_) == 2 else len(self.classes_)

@@ -70,7 +70,7 @@ def fit(
     x = rng.normal(size=(200, 2))
     data = ad.data.arrays(x=x, y=(x[:, 0] * x[:, 1] > 0).astype(int))
     model = nn.MLP.init(rng, [2, 16, 2])
-    loss = lambda model, batch: nn.metrics.log_loss.each(model(batch["x"]), batch["y"])
+    loss = lambda model, batch: nn.losses.cross_entropy(model(batch["x"]), batch["y"])
     run = nn.fit(model, loss, data, updates.adam(0.02), epochs=40, batch=50, rng=rng, validation=data,
                  metrics={"accuracy": nn.accuracy})
     run.status, bool(run.history["accuracy"][-1] > 0.9)  # → ('done', True)

@@ -14,6 +14,7 @@ import numpy as np
 from adjoint.base.errors import ShapeError
 from adjoint.base.source import user_facing
 from adjoint.nn.activations import log_softargmax
+from adjoint.nn.losses.classification import cross_entropy
 from adjoint.program.types import Value
 
 __all__ = [
@@ -97,8 +98,7 @@ def _log_loss(prediction: Any, target: Any) -> Value:
     if np.ndim(prediction) == np.ndim(target):
         _same(prediction, target)
         return np.logaddexp(0.0, prediction) - target * prediction
-    logs = log_softargmax(prediction)
-    return -np.take_along_axis(logs, target[..., None], axis=-1)[..., 0]
+    return cross_entropy(prediction, target)
 
 
 def _brier(prediction: Any, target: Any) -> Value:
