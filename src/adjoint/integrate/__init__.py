@@ -24,10 +24,12 @@ if TYPE_CHECKING:
     from adjoint.integrate.quadrature.several import cubature, nquad
     from adjoint.integrate.rosenbrock import Rosenbrock
     from adjoint.integrate.solving import solve
+    from adjoint.integrate.structure import AsynchronousLeapfrog, Symplectic
     from adjoint.integrate.switching import Switching
     from adjoint.integrate.trajectory import Trajectory
 
 __all__ = [
+    "AsynchronousLeapfrog",
     "Controller",
     "DiagonallyImplicit",
     "Event",
@@ -35,6 +37,7 @@ __all__ = [
     "Rosenbrock",
     "RungeKutta",
     "Switching",
+    "Symplectic",
     "Trajectory",
     "choose",
     "cubature",
@@ -63,6 +66,7 @@ _HOMES = {
     "adjoint.integrate.quadrature.sampling": "monte_carlo qmc",
     "adjoint.integrate.quadrature.several": "cubature nquad",
     "adjoint.integrate.solving": "solve",
+    "adjoint.integrate.structure": "AsynchronousLeapfrog Symplectic",
     "adjoint.integrate.switching": "Switching",
     "adjoint.integrate.trajectory": "Trajectory",
 }

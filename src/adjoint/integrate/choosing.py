@@ -9,6 +9,7 @@ from adjoint.base.suggestions import did_you_mean
 from adjoint.integrate.diagonal import diagonal_names, named_diagonal
 from adjoint.integrate.explicit import explicit_names, named_explicit
 from adjoint.integrate.rosenbrock import named_rosenbrock, rosenbrock_names
+from adjoint.integrate.structure import named_structure, structure_names
 from adjoint.integrate.switching import named_switching
 
 __all__ = ["choose", "methods"]
@@ -35,7 +36,7 @@ def methods() -> list[str]:
     "tsit5" in ad.integrate.methods()  # → True
     ```
     """
-    return ["auto", *explicit_names(), *rosenbrock_names(), *diagonal_names()]
+    return ["auto", *explicit_names(), *rosenbrock_names(), *diagonal_names(), *structure_names()]
 
 
 def choose(name: str, **changes: Any) -> Any:
@@ -55,7 +56,7 @@ def choose(name: str, **changes: Any) -> Any:
 
 
 def _named(key: str) -> Any:
-    return named_explicit(key) or named_rosenbrock(key) or named_diagonal(key)
+    return named_explicit(key) or named_rosenbrock(key) or named_diagonal(key) or named_structure(key)
 
 
 def choose_method(method: Any) -> Any:
