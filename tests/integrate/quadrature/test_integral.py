@@ -161,3 +161,35 @@ def test_statuses_and_bad_input() -> None:
         integrate.quad(np.sin, 0.0, 1.0, rtol=0.0, atol=0.0)
     with pytest.raises(TypeError, match="integrand is a float"):
         integrate.quad(1.0, 0.0, 1.0)
+
+
+def _exact_step(p, a, b):
+    """p ∫ₐᵇ (1 where x < p, else 3) x dx, by pieces."""
+    low, high = np.minimum(a, b), np.maximum(a, b)
+    cut = np.clip(p, low, high)
+    return np.where(a <= b, p, -p) * ((cut**2 - low**2) + 3.0 * (high**2 - cut**2)) / 2.0
+
+
+@pytest.mark.parametrize("ends", [(0.0, 2.0), (2.0, 0.0), (-1.0, 0.5), (3.0, 1.0)])
+def test_breakpoints_count_inside_and_in_the_direction_of_the_ends(ends):
+    def step(v):
+        p, a, b = v[0], v[1], v[2]
+        return integrate.quad(lambda x: np.where(x < p, 1.0, 3.0) * x * p, a, b, points=(p,)).value
+
+    v = np.array([0.7, *ends])
+    exact = lambda v: _exact_step(v[0], v[1], v[2])
+    assert np.allclose(ad.grad(step)(v), ad.grad(exact)(v), atol=1e-9)
+    assert np.allclose(ad.jit(ad.hessian(step))(v), ad.hessian(exact)(v), atol=1e-9)
+
+
+def test_breakpoints_may_coincide_and_stand_in_any_order():
+    same = lambda p: integrate.quad(lambda x: np.where(x < p, 1.0, 3.0) * x, 0.0, 2.0, points=(p, p)).value
+    assert np.isclose(ad.grad(same)(0.7), -1.4)
+
+    def two(p, q):
+        f = lambda x: np.where(x < p, 1.0, np.where(x < q, 3.0, -2.0)) * np.exp(x)
+        return integrate.quad(f, -np.inf, 2.0, points=(q, 5.0, p)).value
+
+    assert np.allclose(ad.grad(two, argnums=(0, 1))(0.7, 1.2), (-2.0 * np.exp(0.7), 5.0 * np.exp(1.2)))
+    pole = lambda p: integrate.quad(lambda x: p / np.sqrt(x), 0.0, 1.0, points=(p - 1.0,)).value
+    assert np.isclose(ad.grad(pole)(0.5), 2.0)

@@ -67,6 +67,12 @@ class Substitution(NamedTuple):
         x = s / (1.0 - s)
         return (a + x if self.kind == "above" else b - x), 1.0 / ((1.0 - s) * (1.0 - s))
 
+    def clip(self, x: Value, a: Value, b: Value) -> Value:
+        """x, or the end that is nearest to it."""
+        if self.kind == "finite":
+            return np.clip(x, np.minimum(a, b), np.maximum(a, b))
+        return np.maximum(x, a) if self.kind == "above" else np.minimum(x, b) if self.kind == "below" else x
+
     def back(self, x: Value, a: Value, b: Value) -> Value:
         """s, from x."""
         if self.kind == "finite":
@@ -112,7 +118,7 @@ def make_zeros(shape: tuple[int, ...], dtype: Any, like: Value) -> Value:
 def _measure(pair: Pair, f: Integrand, left: Value, right: Value) -> tuple[Value, Value]:
     """The integral over an interval, and an estimate of its error."""
     middle, half = 0.5 * (left + right), 0.5 * (right - left)
-    values = f(middle + half * pair.nodes)
+    values = np.where(half == 0, 0.0, f(middle + half * pair.nodes))  # an empty interval, even at a pole
     fine = half * (pair.weights @ values)
     coarse = half * (pair.coarse @ values)
     error = np.max(np.abs(fine - coarse))

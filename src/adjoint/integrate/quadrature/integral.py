@@ -144,10 +144,7 @@ def integrate_program(
         return stacks * weight[:, None]
 
     first, last = substitution.ends(low, high)
-    inner = [substitution.back(cuts[i], low, high) for i in range(how.points)]
-    if substitution.kind == "below":  # s runs the other way
-        inner = inner[::-1]
-    ends = [first, *inner, last]
+    ends = [first, *_order(substitution.back(substitution.clip(cuts, low, high), low, high), first, last), last]
     size = sum(t.size * (2 if t.dtype.kind == "c" else 1) for t in types)
     with np.errstate(all="ignore"):
         found = integrate_adaptively(f, ends, how.method, how.rtol, how.atol, how.most, size)
@@ -186,8 +183,7 @@ class IntegralRule:
                 result = _plus(result, [sign * v * tangent for v in _values(self.program, theta, end)])
         if dpoints is not None:
             for i in range(self.how.points):
-                before, after = self._jump(points[i], theta)
-                result = _plus(result, [(u - v) * dpoints[i] for u, v in zip(before, after, strict=True)])
+                result = _plus(result, [jump * dpoints[i] for jump in self._jump(i, xs)])
         return [np.zeros(t.shape, t.dtype) if r is None else r for r, t in zip(result, types, strict=True)]
 
     def pull(self, xs: Sequence[Value], cts: Sequence[Value], wanted: Sequence[bool]) -> Sequence[Value]:
@@ -214,8 +210,7 @@ class IntegralRule:
                 values = _values(self.program, theta, end) if finite else []
                 result[number] = sign * inner(values, cts) if finite else np.zeros_like(end)
         if wanted[2]:
-            each = [self._jump(points[i], theta) for i in range(self.how.points)]
-            jumps = [inner([u - v for u, v in zip(p, q, strict=True)], cts) for p, q in each]
+            jumps = [inner(self._jump(i, xs), cts) for i in range(self.how.points)]
             result[2] = np.stack(jumps) if jumps else np.zeros_like(points)
         return result
 
@@ -226,10 +221,21 @@ class IntegralRule:
         kind = self.how.substitution.kind
         return kind == "finite" or kind == ("above" if is_first else "below")
 
-    def _jump(self, point: Value, theta: Sequence[Value]) -> tuple[list[Value], list[Value]]:
-        """f just before and just after a breakpoint."""
-        tiny = 8.0 * np.finfo(np.float64).eps * (np.abs(primal_number(point)) + 1e-8)
-        return _values(self.program, theta, point - tiny), _values(self.program, theta, point + tiny)
+    def _jump(self, i: int, xs: Sequence[Value]) -> list[Value]:
+        """f(p⁻) - f(p⁺) at the i-th breakpoint p, in the direction from a to b.
+
+        Outside of the interval nothing moves, and k breakpoints in one place share its jump.
+        """
+        a, b, points, *theta = xs
+        low, high, cuts = detach([a, b, points])
+        tiny = 8.0 * np.finfo(np.float64).eps * (np.abs(cuts[i]) + 1e-8)
+        substitution = self.how.substitution
+        first, last = substitution.ends(low, high)
+        inside = cuts[i] == substitution.clip(cuts[i], low, high)
+        point = np.where(inside, points[i], substitution.forth(0.5 * (first + last), low, high)[0])
+        share = np.where(low <= high, 1.0, -1.0) / np.sum(np.abs(cuts - cuts[i]) <= tiny)
+        before, after = (_values(self.program, theta, x) for x in (point - tiny, point + tiny))
+        return [np.where(inside, share * (u - v), 0.0) for u, v in zip(before, after, strict=True)]
 
     def _look_for_jumps(self, xs: Sequence[Value]) -> None:
         """Warn where f jumps without a breakpoint: the derivative of the position is lost. On plain values only."""
@@ -259,14 +265,17 @@ def has_comparisons(program: Program) -> bool:
     )
 
 
-def primal_number(value: Value) -> Value:
-    """A number without its derivatives."""
-    return detach([value])[0]
-
-
 def _select(program: Program, start: int) -> Program:
     """The program with its outputs from one on."""
     return Program(program.inputs, program.equations, program.outputs[start:], program.constants)
+
+
+def _order(cuts: Value, first: Value, last: Value) -> list[Value]:
+    """Cuts in the order in which they stand between the first and the last."""
+    if cuts.shape[0] > 1:
+        cuts = np.sort(cuts)
+        cuts = np.where(first <= last, cuts, cuts[::-1])
+    return [cuts[i] for i in range(cuts.shape[0])]
 
 
 def _plus(a: Sequence[Value], b: Sequence[Value]) -> list[Value]:
@@ -324,7 +333,7 @@ def quad(
 ) -> Integral:
     """∫ f(x, *args) dx from a to b, where f returns a number, an array, or any tree of them, real or complex.
 
-    Ends may be infinite. `points` are where f jumps or has kinks, in increasing order between a and b. The derivative
+    Ends may be infinite. `points` are where f jumps or has kinks; those beyond the ends do not count. The derivative
     in `args`, in what f closes over, in the ends and in the points is exact, to any order.
 
     `method` "gauss-kronrod" (21 nodes, the worst interval is halved) is for smooth functions, "clenshaw-curtis" the
@@ -346,7 +355,7 @@ def quad(
     sign = 1.0
     reversed_ends = not any(isinstance(v, TRACED) for v in (low, high)) and low > high
     if reversed_ends:
-        low, high, sign, points = high, low, -1.0, tuple(points)[::-1]
+        low, high, sign = high, low, -1.0
     for name, end in (("a", low), ("b", high)):
         value = primal(end)
         if isinstance(end, TRACED) and not isinstance(value, Tracer) and np.any(np.isinf(np.asarray(value))):
