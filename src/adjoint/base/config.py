@@ -144,7 +144,8 @@ class Config:
 
     ```python
     with ad.config.override(threads=1):
-        ad.config.threads  # → 1
+        threads = ad.config.threads
+    threads  # → 1
     ```
     """
 
