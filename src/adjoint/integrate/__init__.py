@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from adjoint.integrate.choosing import choose, methods
+    from adjoint.integrate.closed_form import linear
     from adjoint.integrate.control import Controller
     from adjoint.integrate.diagonal import DiagonallyImplicit
     from adjoint.integrate.events import Event
@@ -42,6 +43,7 @@ __all__ = [
     "choose",
     "cubature",
     "gauss",
+    "linear",
     "methods",
     "monte_carlo",
     "nquad",
@@ -58,6 +60,7 @@ _HOMES = {
     "adjoint.integrate.control": "Controller",
     "adjoint.integrate.diagonal": "DiagonallyImplicit",
     "adjoint.integrate.events": "Event",
+    "adjoint.integrate.closed_form": "linear",
     "adjoint.integrate.properties": "order stability_function",
     "adjoint.integrate.explicit": "RungeKutta",
     "adjoint.integrate.rosenbrock": "Rosenbrock",

@@ -1,0 +1,28 @@
+"""Linear equations with constant coefficients, in closed form."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from adjoint.base.errors import ShapeError
+from adjoint.base.source import user_facing
+from adjoint.program.types import Value
+from adjoint.scipy.linalg import expm
+
+__all__ = ["linear"]
+
+
+@user_facing
+def linear(A: Any, x: Any, t: Any) -> Value:
+    """y(t) = exp(t A) x, the solution of y′ = A y, y(0) = x; its derivatives are those of the matrix exponential.
+
+    ```python
+    np.round(ad.integrate.linear(np.array([[0.0, 1.0], [-1.0, 0.0]]), np.array([1.0, 0.0]), np.pi), 12)  # → [-1.0, 0.0]
+    ```
+    """
+    if len(np.shape(A)) != 2 or np.shape(A)[0] != np.shape(A)[1] or np.shape(x)[:1] != np.shape(A)[:1]:
+        raise ShapeError(f"integrate.linear: A has shape {np.shape(A)} and x {np.shape(x)}; A is a square matrix, x "
+                         "has one number (or row) for each of its rows.")  # fmt: skip
+    return expm(t * np.asarray(A) if isinstance(A, list | tuple) else t * A) @ x
