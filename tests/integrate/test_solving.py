@@ -236,6 +236,16 @@ def test_bad_input(arguments, options, error, words):
         integrate.solve(*arguments, **options)
 
 
+def test_what_is_found_out_when_a_program_runs():
+    end = ad.jit(lambda t1: integrate.solve(lambda t, y: -y, (0.0, t1), 1.0, method="dopri5"))
+    assert end(np.inf).status == "not finite"
+    assert end(np.nan).status == "not finite"
+    assert end(0.0).last == 1.0
+    midway = integrate.solve(lambda t, y: np.log(1.0 - t) * y, (0.0, 2.0), 1.0, method="dopri5")
+    assert midway.status == "not finite"
+    assert abs(midway.time - 1.0) < 1e-6
+
+
 def test_a_function_that_changes_y_in_place():
     def f(t, y):
         y[0] = 1.0

@@ -141,6 +141,7 @@ def run(plan: Plan, system: System, settings: Settings, y0: Value) -> Ending:
     out = np.full((plan.saves, n), np.nan, system.dtype) + 0 * y0[:n] if plan.saves else np.zeros((0, n), system.dtype)
     start_code = np.where(np.isfinite(np.sum(np.abs(detach([method.value(state)])[0]))), RUNNING, NOT_FINITE)
     start_code = np.where(np.isfinite(np.sum(np.abs(detach(tree.leaves(state))[-1]))), start_code, NOT_FINITE)
+    start_code = np.where(np.isfinite(t0 + t1), start_code, NOT_FINITE)
     begin = _Now(
         s.t0, h, state, (np.float64(1.0), np.float64(1.0)), start_code.astype(np.int64),
         Counts(zero, zero, _as_int(evaluations), zero, zero, zero), zero, out, zero, np.float64(0.0),
