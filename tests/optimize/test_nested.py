@@ -32,8 +32,8 @@ def test_bilevel_against_the_closed_form():
     np.testing.assert_allclose(lam, exact(C), atol=1e-7)
     np.testing.assert_allclose(w, A * (A @ C) / (A @ A), atol=1e-7)
     step = 1e-6
-    slopes = [(exact(C + step * e) - exact(C - step * e)) / (2 * step) for e in np.eye(3)]
-    np.testing.assert_allclose(ad.grad(lambda c: shrunk(c).value[1])(C), slopes, atol=1e-6)
+    expected = [(exact(C + step * e) - exact(C - step * e)) / (2 * step) for e in np.eye(3)]
+    np.testing.assert_allclose(ad.grad(lambda c: shrunk(c).value[1])(C), expected, atol=1e-6)
 
 
 def test_bilevel_compiles_and_batches():
@@ -62,8 +62,8 @@ def test_saddle_of_a_quadratic_game():
     for a in (0.5, 3.0):
         found = optimize.saddle(f, 1.0, 0.0, a)
         np.testing.assert_allclose(found.value, (best(a), a * best(a) / 2 + 1), atol=1e-7)
-        slope = (best(a + 1e-6) - best(a - 1e-6)) / 2e-6
-        np.testing.assert_allclose(ad.grad(lambda a: optimize.saddle(f, 1.0, 0.0, a).value[0])(a), slope, atol=1e-7)
+        expected = (best(a + 1e-6) - best(a - 1e-6)) / 2e-6
+        np.testing.assert_allclose(ad.grad(lambda a: optimize.saddle(f, 1.0, 0.0, a).value[0])(a), expected, atol=1e-7)
 
 
 def test_saddle_on_a_simplex_against_its_dual_program():

@@ -29,6 +29,7 @@ from adjoint.optimize.manifolds.on_manifold import OnManifold
 from adjoint.optimize.minimizing import minimize
 from adjoint.optimize.multistart import best_of, multistart
 from adjoint.optimize.optimum import Optimum
+from adjoint.optimize.paths import SolutionPath, path
 from adjoint.optimize.plots import contours
 from adjoint.optimize.programs.mixed_integer import milp
 from adjoint.optimize.programs.quadratic import lp, qp
@@ -107,6 +108,7 @@ __all__ = [
     "ProximalNewton",
     "ProximalQuasiNewton",
     "Secant",
+    "SolutionPath",
     "SparseMarquardt",
     "SparseNewton",
     "StochasticArmijo",
@@ -134,6 +136,7 @@ __all__ = [
     "minimize",
     "minimize_scalar",
     "multistart",
+    "path",
     "prox_linear",
     "proximal",
     "qp",
