@@ -20,7 +20,9 @@ def fall(g, height=5.0, **options):
     return integrate.solve(throw, (0.0, 10.0), start, args=(g,), events=[GROUND], **{**OPTIONS, **options})
 
 
-@pytest.mark.parametrize("method", ["bosh3", "dopri5", "rodas5p"])
+@pytest.mark.parametrize(
+    "method", ["dopri5", *[pytest.param(m, marks=pytest.mark.sweep) for m in ("bosh3", "rodas5p")]]
+)
 def test_time_and_its_derivatives(method):
     path = fall(9.81, method=method, rtol=1e-9, atol=1e-11)
     exact = np.sqrt(10.0 / 9.81)
