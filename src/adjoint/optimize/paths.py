@@ -199,7 +199,7 @@ def path(f: Callable[..., Any], x0: Any, thetas: Any, *args: Any, tol: Any = Non
     title = "path"
     thetas = thetas if isinstance(thetas, TRACED) else np.asarray(thetas, float)
     if thetas.ndim != 1 or thetas.shape[0] < 1:
-        raise ShapeError(f"{title}: thetas has shape {thetas.shape}; it is a row of numbers. Let θ be the position on a "
+        raise ShapeError(f"{title}: thetas has shape {thetas.shape}; it is a row of numbers. Let θ be a position on a "
                          "curve of parameters where there are several.")  # fmt: skip
     x0 = tree.map(lambda leaf: leaf if isinstance(leaf, TRACED) else np.asarray(leaf, float), x0)
     start, unravel = tree.ravel(x0)
