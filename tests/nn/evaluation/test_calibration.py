@@ -145,3 +145,33 @@ def test_cross_conformal_covers() -> None:
         found = conformal.CrossConformal(0.9).fit(train, lambda w, X: X @ w, X[:100], y[:100], folds)
         low, high = found.interval(X[100:])
         assert 0.8 < np.mean((y[100:] >= low) & (y[100:] <= high)) <= 1.0
+
+
+def test_scores_of_columns_against_rows_are_refused():
+    f, y = np.arange(4.0)[:, None], np.arange(4.0)
+    for call in (
+        lambda: conformal.scores.absolute(f, y),
+        lambda: conformal.scores.normalized(y, f, y),
+        lambda: conformal.scores.quantile(f, f, y),
+        lambda: conformal.quantile(np.ones((4, 3)), 0.5),
+        lambda: conformal.Split(0.5).calibrate(y).interval(f, scale=y),
+        lambda: conformal.Mondrian(0.5).calibrate(y, y).interval(f, y),
+    ):
+        with pytest.raises(ad.ShapeError, match="conformal"):
+            call()
+    columns = lambda m, X: np.full((len(X), 1), m)
+    rows = lambda m, X: np.full(len(X), m)
+    train = lambda X, y: np.mean(y)
+    found = [conformal.CrossConformal(0.6).fit(train, p, f, y, 2).interval(f) for p in (columns, rows)]
+    assert np.array_equal(found[0], found[1])
+    assert np.array_equal(conformal.scores.absolute(np.array([200], np.uint8), np.array([210], np.uint8)), [10.0])
+
+
+def test_classes_are_those_of_the_probabilities():
+    p = np.array([[0.2, 0.8], [0.6, 0.4]])
+    for score in (conformal.scores.lac, conformal.scores.aps):
+        with pytest.raises(ValueError, match="classes are 0 to 1"):
+            score(p, np.array([0, -1]))
+    for call in (calibration.ece, calibration.platt, calibration.isotonic):
+        with pytest.raises(ValueError, match="0 or 1"):
+            call(np.array([0.2, 0.8]), np.array([-1, 1]))

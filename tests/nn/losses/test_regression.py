@@ -105,3 +105,24 @@ def test_bad_input() -> None:
         losses.empirical_risk(np.ones(3), np.zeros(3))
     with pytest.raises(ValueError, match="'cauchy' is no prior"):
         losses.log_prior("cauchy", np.ones(2))
+
+
+@pytest.mark.parametrize("name", ["squared", "absolute", "huber", "log_cosh", "gaussian_nll"])
+def test_bytes_have_the_losses_of_their_numbers(name):
+    f, y = np.array([200, 20], np.uint8), np.array([210, 0], np.uint8)
+    loss = getattr(losses, name)
+    more = (3.0,) if name == "gaussian_nll" else ()
+    assert np.array_equal(loss(f, *more, y), loss(f.astype(float), *more, y.astype(float)))
+    assert np.allclose(ad.jit(lambda f, y: loss(f, *more, y))(f, y), loss(f.astype(float), *more, y.astype(float)))
+
+
+def test_parameters_of_losses_are_checked():
+    with pytest.raises(ValueError, match="delta is -1"):
+        losses.huber(np.zeros(2), np.ones(2), -1.0)
+    with pytest.raises(ValueError, match=r"q is 1\.5"):
+        losses.quantile(np.zeros(2), np.ones(2), 1.5)
+
+
+def test_compiled_classes_do_not_count_from_the_end():
+    with pytest.raises(IndexError):
+        ad.jit(losses.cross_entropy)(np.eye(3)[:2], np.array([0, -1]))

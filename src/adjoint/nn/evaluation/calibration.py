@@ -42,6 +42,9 @@ def _confidences(title: str, p: Any, y: Any) -> tuple[Any, Any]:
     if p.ndim != 1 or y.shape != p.shape:
         raise ShapeError(f"calibration.{title}: p has shape {p.shape} and y {y.shape}; p has a row of probabilities "
                          "for each class in y, or one chance for each truth value.")  # fmt: skip
+    if not np.all((y == 0) | (y == 1)):
+        raise ValueError(f"calibration.{title}: with one chance for each, y is 0 or 1, and there is "
+                         f"{np.unique(y)[:4]}.")  # fmt: skip
     return p, y.astype(bool)
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from adjoint.base.errors import ShapeError
 from adjoint.base.source import user_facing
 from adjoint.nn.evaluation import conformal_scores as scores
+from adjoint.nn.losses.shapes import match_shapes
 
 __all__ = ["CrossConformal", "Mondrian", "Split", "quantile", "scores", "threshold_sets"]
 
@@ -33,7 +34,11 @@ def quantile(scores: Any, coverage: float) -> float:
     ad.nn.conformal.quantile(np.arange(1.0, 10.0), 0.8), ad.nn.conformal.quantile(np.ones(5), 0.9)  # → (8.0, inf)
     ```
     """
-    given = np.sort(np.asarray(scores, float).ravel())
+    given = np.asarray(scores, float)
+    if given.size != max(given.shape, default=1):
+        raise ShapeError(f"conformal.quantile: scores has shape {given.shape}; there is one score for an example, that "
+                         "of its true label.")  # fmt: skip
+    given = np.sort(given.ravel())
     if np.any(np.isnan(given)):
         raise ValueError("conformal.quantile: a score is NaN.")
     # products as 10 · 0.9 may lie a rounding above the number that is meant
@@ -81,7 +86,9 @@ class Split:
         q = self._known()
         low = np.asarray(low, float)
         high = low if high is None else np.asarray(high, float)
-        reach = q * np.asarray(scale, float)
+        low, high = match_shapes("Split.interval", low, high, "conformal")
+        low, scale = match_shapes("Split.interval", low, np.asarray(scale, float), "conformal")
+        reach = q * scale
         return low - reach, high + reach
 
     def sets(self, scores: Any, nonempty: bool = True) -> Any:
@@ -124,8 +131,8 @@ class Mondrian:
 
     def interval(self, f: Any, groups: Any) -> tuple[Any, Any]:
         """(f - q, f + q), with the q of each example's group."""
-        q = self._of(groups)
-        return np.asarray(f) - q, np.asarray(f) + q
+        f, q = match_shapes("Mondrian.interval", f, self._of(groups), "conformal")
+        return f - q, f + q
 
     def sets(self, scores: Any, groups: Any) -> Any:
         """The labels whose scores (n, k) are small enough for the example's group."""
@@ -172,14 +179,22 @@ class CrossConformal:
         self.residuals = np.empty(n)
         for k, model in enumerate(self.models):
             inside = self.fold == k
-            self.residuals[inside] = np.abs(y[inside] - predict(model, X[inside]))
+            self.residuals[inside] = np.abs(y[inside] - self._predict(model, X[inside]))
         return self
+
+    def _predict(self, model: Any, X: Any) -> Any:
+        """One number for each example."""
+        found = np.asarray(self.predict(model, X), float)
+        if found.size != len(X):
+            raise ShapeError(f"conformal.CrossConformal: predict returned shape {found.shape} for {len(X)} examples; "
+                             "it returns one number for each.")  # fmt: skip
+        return found.reshape(-1)
 
     def interval(self, X: Any) -> tuple[Any, Any]:
         """Intervals for new examples, with coverage of at least 1 - 2 α in the worst case and 1 - α mostly."""
         if self.residuals is None:
             raise ValueError("conformal.CrossConformal: fit it first.")
-        predicted = np.stack([self.predict(model, X) for model in self.models])[self.fold]  # (n, m)
+        predicted = np.stack([self._predict(model, X) for model in self.models])[self.fold]  # (n, m)
         n = len(self.residuals)
         alpha = 1.0 - _check_coverage("CrossConformal", self.coverage)
         low = np.sort(predicted - self.residuals[:, None], axis=0)

@@ -16,6 +16,9 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.base.errors import ShapeError
+from adjoint.nn.losses.shapes import match_shapes
+
 __all__ = ["absolute", "aps", "lac", "normalized", "quantile", "raps"]
 
 
@@ -26,7 +29,8 @@ def absolute(f: Any, y: Any) -> Any:
     ad.nn.conformal.scores.absolute(np.array([1.0, 2.0]), np.array([0.0, 5.0]))  # → [1.0, 3.0]
     ```
     """
-    return np.abs(np.asarray(y) - np.asarray(f))
+    f, y = match_shapes("absolute", f, y, "conformal.scores")
+    return np.abs(y - f)
 
 
 def normalized(f: Any, scale: Any, y: Any) -> Any:
@@ -36,7 +40,9 @@ def normalized(f: Any, scale: Any, y: Any) -> Any:
     ad.nn.conformal.scores.normalized(np.zeros(2), np.array([1.0, 2.0]), np.array([1.0, 1.0]))  # → [1.0, 0.5]
     ```
     """
-    return np.abs(np.asarray(y) - np.asarray(f)) / np.asarray(scale)
+    f, y = match_shapes("normalized", f, y, "conformal.scores")
+    scale, y = match_shapes("normalized", scale, y, "conformal.scores")
+    return np.abs(y - f) / scale
 
 
 def quantile(low: Any, high: Any, y: Any) -> Any:
@@ -46,8 +52,23 @@ def quantile(low: Any, high: Any, y: Any) -> Any:
     ad.nn.conformal.scores.quantile(np.zeros(2), np.ones(2), np.array([1.5, 0.25]))  # → [0.5, -0.25]
     ```
     """
+    low, y = match_shapes("quantile", low, y, "conformal.scores")
+    high, y = match_shapes("quantile", high, y, "conformal.scores")
+    return np.maximum(low - y, y - high)
+
+
+def _choose(title: str, scores: Any, y: Any) -> Any:
+    """The scores of the classes y, of a row (k,) for each."""
+    if y is None:
+        return scores
     y = np.asarray(y)
-    return np.maximum(np.asarray(low) - y, y - np.asarray(high))
+    if y.shape != scores.shape[:1] or y.dtype.kind not in "iu":
+        raise ShapeError(f"conformal.scores.{title}: p has shape {scores.shape} and y {y.shape} of {y.dtype}; y has a "
+                         "class, an integer, for each row.")  # fmt: skip
+    if y.size and (np.min(y) < 0 or np.max(y) >= scores.shape[1]):
+        raise ValueError(f"conformal.scores.{title}: classes are 0 to {scores.shape[1] - 1}, and y has "
+                         f"{np.min(y)} to {np.max(y)}.")  # fmt: skip
+    return np.take_along_axis(scores, y[:, None], 1)[:, 0]
 
 
 def lac(p: Any, y: Any = None) -> Any:
@@ -57,8 +78,7 @@ def lac(p: Any, y: Any = None) -> Any:
     ad.nn.conformal.scores.lac(np.array([[0.2, 0.8]]), np.array([1]))  # → [0.2]
     ```
     """
-    scores = 1.0 - np.asarray(p, float)
-    return scores if y is None else np.take_along_axis(scores, np.asarray(y)[:, None], 1)[:, 0]
+    return _choose("lac", 1.0 - np.asarray(p, float), y)
 
 
 def aps(p: Any, y: Any = None, u: Any = None) -> Any:
@@ -86,4 +106,4 @@ def raps(p: Any, y: Any = None, u: Any = None, penalty: float = 0.01, free: int 
     totals = totals + penalty * np.maximum(np.arange(1, p.shape[1] + 1) - free, 0)
     scores = np.empty_like(p)
     np.put_along_axis(scores, order, totals, 1)
-    return scores if y is None else np.take_along_axis(scores, np.asarray(y)[:, None], 1)[:, 0]
+    return _choose("raps", scores, y)

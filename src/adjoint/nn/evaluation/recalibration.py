@@ -104,6 +104,9 @@ def _read(title: str, z: Any, y: Any, axes: int) -> tuple[Value, Value]:
     if len(z.shape) != axes or y.shape != z.shape[:1]:
         wanted = "a row of logits for each example" if axes == 2 else "one score for each example"
         raise ShapeError(f"calibration.{title}: z has shape {z.shape} and y {y.shape}; z has {wanted}, y one class.")
+    if axes == 1 and not isinstance(y, TRACED) and not np.all((y == 0) | (y == 1)):
+        raise ValueError(f"calibration.{title}: y is 0 or 1, and there is {np.unique(y)[:4]}. Write (y + 1) / 2 for "
+                         "classes ±1.")  # fmt: skip
     return z * 1.0, y
 
 
@@ -214,6 +217,9 @@ class Calibrated:
     def fit(self, X: Any, y: Any) -> Calibrated:
         """Find the map, on examples that the estimator has not seen."""
         number = np.searchsorted(self.classes_, y)
+        unknown = np.setdiff1d(y, self.classes_)
+        if unknown.size:
+            raise ValueError(f"Calibrated: the estimator does not know the classes {unknown[:4]}.")
         z = self._logits(X)
         if self.how in ("platt", "isotonic"):
             if len(self.classes_) != 2:

@@ -74,6 +74,7 @@ def cross_entropy(z: Any, y: Any, smoothing: float = 0.0, base: float = np.e) ->
                          f"{k - 1}.")  # fmt: skip
     _look_at_logits(z)
     logs = log_softargmax(z)
+    y = np.where(y < 0, k, y) if isinstance(y, TRACED) else y  # an index from the end would be another class
     chosen = np.take_along_axis(logs, y[..., None], axis=-1)[..., 0]
     if smoothing:
         chosen = (1.0 - smoothing) * chosen + smoothing * np.mean(logs, axis=-1)

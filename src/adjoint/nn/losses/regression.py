@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.base.source import user_facing
+from adjoint.linear.solvers.iteration import TRACED
 from adjoint.nn.losses.shapes import match_shapes
 from adjoint.program.types import Value
 
@@ -47,6 +48,8 @@ def huber(f: Any, y: Any, delta: float = 1.0) -> Value:
     ```
     """
     f, y = match_shapes("huber", f, y)
+    if not isinstance(delta, TRACED) and not np.all(np.asarray(delta) > 0):
+        raise ValueError(f"losses.huber: delta is {delta}; it must be above zero.")
     error = np.abs(f - y)
     near = np.minimum(error, delta)
     return 0.5 * near * near + delta * (error - near)
@@ -73,6 +76,8 @@ def quantile(f: Any, y: Any, q: Any) -> Value:
     ```
     """
     f, y = match_shapes("quantile", f, y)
+    if not isinstance(q, TRACED) and not np.all((np.asarray(q) >= 0) & (np.asarray(q) <= 1)):
+        raise ValueError(f"losses.quantile: q is {q}; it lies between 0 and 1.")
     error = y - f
     return np.maximum(q * error, (q - 1.0) * error)
 
