@@ -67,7 +67,7 @@ def test_flat_results_go_into_plain_arrays() -> None:
 
 def test_writing_into_a_plain_array_is_refused() -> None:
     plain = np.zeros(3)
-    with pytest.raises(TraceError, match=r"np\.sin\(out=.*adjoint\.numpy\.zeros"):
+    with pytest.raises(TraceError, match=r"np\.sin\(out=.*Write to a copy"):
         ad.grad(lambda x: np.sum(np.sin(x, out=plain)))(np.ones(3))
 
     def in_place(x):

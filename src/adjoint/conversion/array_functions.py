@@ -134,11 +134,12 @@ METHODS["ufunc"] = _ufunc
 def call_into(function: Any) -> Any:
     """What is called instead of a function that is given `out=`."""
     chosen = call(function)
+    title = f"np.{function.__name__}(out=…)" if isinstance(function, np.ufunc) else "out="
 
     def write(*args: Any, **kwargs: Any) -> Any:
         out = kwargs["out"][0] if isinstance(kwargs["out"], tuple) and kwargs["out"] else kwargs["out"]
         if type(out) is np.ndarray:
-            prepare_array(out, "out=", *args, *[v for name, v in kwargs.items() if name != "out"])
+            prepare_array(out, title, *args, *[v for name, v in kwargs.items() if name != "out"])
         return chosen(*args, **kwargs)
 
     return write

@@ -31,7 +31,7 @@ __all__ = ["Exported", "export"]
 
 
 @user_facing
-def export(function: Callable[..., Any], *types: Any, name: str | None = None) -> Exported:
+def export(function: Callable[..., tree.Tree], *types: tree.Tree, name: str | None = None) -> Exported:
     """The function as machine code for arguments of these types, which can leave the process.
 
     Types are arrays or numbers like those to come, or `ad.ArrayType(shape, dtype)`, in trees; a size may be a name:
