@@ -254,3 +254,21 @@ def test_lowered_shows_the_stages() -> None:
     assert "adjoint_kernel" in lowered.optimized
     assert "ret" in lowered.assembly
     assert "lowered" in repr(lowered)
+
+
+@pytest.mark.parametrize(
+    "decides",
+    [
+        lambda x, y: np.sum(x) if x.shape[0] > 3 else np.prod(x),
+        lambda x, y: np.sum(x) if x.shape[0] % 2 else np.prod(x),
+        lambda x, y: np.sum(x) / min(x.shape[0], 10),
+        lambda x, y: np.sum(x) / (x.shape[0] // 2),
+        lambda x, y: np.sum(x) if len(x) < len(y) else np.prod(y),
+        lambda x, y: np.sum(x[: len(y)]) * np.sum(y),
+        lambda x, y: np.sum(x) if x.shape == y.shape else np.prod(y),
+        lambda x, y: np.squeeze(x) * 1.0,
+    ],
+)
+def test_python_that_decides_by_named_sizes_is_refused(decides):
+    with pytest.raises(ad.ProgramError, match=r"Python decides by a size|no formula|more than its sizes"):
+        ad.export(decides, ad.ArrayType(("n",), np.float64), ad.ArrayType(("m",), np.float64))

@@ -21,7 +21,7 @@ from adjoint.base.source import user_facing
 from adjoint.deployment.files import write_file
 from adjoint.deployment.header import identifiers, write_header
 from adjoint.deployment.library import compile_text, link, write_fixed, write_template
-from adjoint.deployment.templates import Template, example_sizes
+from adjoint.deployment.templates import Template, example_sizes, other_sizes
 from adjoint.ops.control.call import Call
 from adjoint.ops.control.guards import Expect
 from adjoint.program.types import ArrayType
@@ -55,7 +55,10 @@ def export(function: Callable[..., tree.Tree], *types: tree.Tree, name: str | No
         one.name = named
     shapes = [_shape(leaf) if isinstance(leaf, ArrayType) else None for leaf in leaves]
     given = [shape for shape in shapes if shape is not None] if sizes else []
-    return Exported(traced, sizes, given, _parameters(function, len(types)))
+    made = Exported(traced, sizes, given, _parameters(function, len(types)))
+    for choice in other_sizes(sizes) if sizes else ():
+        made.confirm(lambda choice=choice: _trace(function, leaves, structure, choice), choice)
+    return made
 
 
 def _parameters(function: Callable[..., Any], count: int) -> list[str]:
@@ -95,6 +98,15 @@ class Exported:
         self.name = self.traced[0].name
         self._template = Template([simplify(one.program) for one in traced], sizes) if sizes else None
         self._instances: dict[tuple[int, ...], TracedProgram] = {}
+
+    def confirm(self, trace_again: Callable[[], TracedProgram], sizes: Mapping[str, int]) -> None:
+        """Raise where the function is another program for some sizes than the formulas say."""
+        assert self._template is not None
+        try:
+            traced = trace_again()
+        except Exception:  # sizes that the function refuses
+            return
+        self._template.confirm(traced.program, sizes)
 
     def __call__(self, *args: Any) -> Any:
         return self._call(args)

@@ -19,7 +19,10 @@ import numpy as np
 from adjoint.base.errors import ProgramError
 from adjoint.compile.size_generic import Formulas, Reading, Rewriting
 from adjoint.compile.symbolic_sizes import Polynomial, value_of
-from adjoint.program.program import Program
+from adjoint.ops.control.while_loop import While
+from adjoint.ops.effects import has_effects
+from adjoint.program.program import Program, interpret
+from adjoint.program.subprograms import all_equations
 
 # For the k-th size: primes whose sums, differences and products do not meet.
 EXAMPLES = ((37, 101, 67), (41, 137, 83), (43, 173, 97), (47, 211, 109), (53, 251, 131), (59, 293, 151))
@@ -30,6 +33,12 @@ def example_sizes(names: Sequence[str]) -> list[dict[str, int]]:
     if len(names) > len(EXAMPLES):
         raise ValueError(f"export: at most {len(EXAMPLES)} named sizes, got {len(names)}: {', '.join(names)}.")
     return [{name: values[k] for name, values in zip(names, EXAMPLES, strict=False)} for k in range(3)]
+
+
+def other_sizes(names: Sequence[str]) -> list[dict[str, int]]:
+    """Sizes that Python's questions answer otherwise than for the examples: small, even, equal, falling, one."""
+    falling = range(len(names) + 3, 3, -1)
+    return [dict.fromkeys(names, 2), dict(zip(names, falling, strict=True)), dict.fromkeys(names, 1)]
 
 
 class LiteralFormula(NamedTuple):
@@ -96,7 +105,7 @@ class Template:
                 "or ad.fori_loop for the loop, take the array as an argument, or export fixed sizes."
             )
         self.reading = first
-        examples = example_sizes(names)
+        self._examples = examples = example_sizes(names)
         self.formulas = NamedFormulas(readings, examples)
         self.literals = [
             self._explain(position, readings, examples) if differs else None
@@ -148,6 +157,28 @@ class Template:
             if type(formula) is not int and (value_of(formula, one), value_of(formula, two)) == (first, second):
                 return " + ".join(_describe_term(names, factor) for names, factor in formula[::-1])
         return "?"
+
+    def confirm(self, program: Program, sizes: Mapping[str, int]) -> None:
+        """Raise where the function is another one for these sizes, of which this is the program."""
+        try:
+            made = self.instantiate(sizes)
+            if any(has_effects(p) or any(isinstance(eq.op, While) for eq in all_equations(p)) for p in (made, program)):
+                return  # a loop need not end for numbers that mean nothing
+            rng = np.random.default_rng(0)
+            values = [rng.integers(0, 2, t.shape) + 0.75 * rng.random(t.shape) for t in program.input_types]
+            values = [v.astype(t.dtype) for v, t in zip(values, program.input_types, strict=True)]
+            with np.errstate(all="ignore"):
+                one, two = interpret(made, values), interpret(program, values)
+        except Exception:  # sizes or numbers that the function refuses
+            return
+        for u, v in zip(one, two, strict=True):
+            u, v = np.asarray(u), np.asarray(v)
+            if u.shape != v.shape or not np.allclose(u, v, rtol=1e-3, atol=1e-5, equal_nan=True):
+                raise ProgramError(
+                    f"export: for the sizes {dict(sizes)} the function computes something else than the program that "
+                    f"was found for {self._examples}: Python decides by a size (if, min, //, or an axis of one). "
+                    "Decide by values, with np.where or ad.cond, or export fixed sizes."
+                )
 
     def instantiate(self, sizes: Mapping[str, int]) -> Program:
         """The program for some sizes."""
