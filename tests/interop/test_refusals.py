@@ -176,6 +176,9 @@ def test_the_error_names_the_function_the_line_and_a_remedy(title) -> None:
 
 
 COUNTERPARTS = [
+    "scipy.integrate.quad",
+    "scipy.integrate.dblquad",
+    "scipy.integrate.odeint",
     "scipy.integrate.simpson",
     "scipy.interpolate.CubicSpline",
     "scipy.interpolate.interp1d",

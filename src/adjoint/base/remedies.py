@@ -13,12 +13,16 @@ _SOLVER = (
     "derivative. For what is not there, adjoint.implicit.root(F, solver) and implicit.argmin(f, solver) do it."
 )
 _EQUATION = (
-    "adjoint.compat.autograd.scipy.integrate.odeint(func, y0, t, args) has derivatives in y0, t and args; or write the "
-    "steps with ad.scan."
+    "adjoint.scipy.integrate.solve_ivp and odeint, or adjoint.integrate.solve(f, span, y0), have derivatives in the "
+    "start, the times and all that f reads."
 )
 _QUADRATURE = (
-    "Sum over nodes, x, w = np.polynomial.legendre.leggauss(20): np.sum(w * f(x)), or scipy.integrate.fixed_quad, take "
-    "traced values."
+    "Use the function of this name in adjoint.scipy.integrate, or adjoint.integrate.quad(f, a, b): they have "
+    "derivatives in the ends and in all that f reads."
+)
+_BOX = (
+    "adjoint.integrate.cubature(f, low, high), and adjoint.integrate.qmc for many dimensions, have derivatives in the "
+    "corners and in all that f reads."
 )
 _CURVE = (
     "In the point its derivative is known, s(x, 1): @ad.custom_rule(jvp=…) around def curve(x): return s(x) (the page "
@@ -49,7 +53,8 @@ _SAID: list[tuple[str, str, str]] = [
     ("scipy.optimize", "", _SOLVER),
     ("scipy.integrate", "", RULE),
     ("scipy.integrate", "solve_ivp odeint ode complex_ode RK45 RK23 DOP853 LSODA BDF Radau", _EQUATION),
-    ("scipy.integrate", "quad quad_vec dblquad tplquad nquad cubature tanhsinh qmc_quad", _QUADRATURE),
+    ("scipy.integrate", "quad quad_vec dblquad tplquad nquad tanhsinh", _QUADRATURE),
+    ("scipy.integrate", "cubature qmc_quad", _BOX),
     ("scipy.integrate", "trapezoid", "np.trapezoid takes traced values."),
     ("scipy.integrate", "simpson romb", "np.sum(w * y) with the weights w of the rule takes traced values."),
     (

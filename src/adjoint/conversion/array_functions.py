@@ -185,7 +185,7 @@ def _find_in_numpy(func: Any) -> Any:
 
 
 # Modules whose functions call yours: what yours reads may be traced though no argument is.
-_CALLING = frozenset({"optimize"})
+_CALLING = frozenset({"integrate", "optimize"})
 _known_modules: set[str] = set()
 _scipy: dict[int, tuple[Any, str, str]] = {}  # by identity: the function, the module and its name there
 

@@ -1,11 +1,16 @@
-"""scipy.integrate for plain and traced values: rules for samples. Names and arguments are SciPy's; on plain values
-every function is SciPy's.
+"""scipy.integrate for plain and traced values: rules for samples, integrals and initial value problems. Names and
+arguments are SciPy's; on plain values every function is SciPy's.
 
-A name that is not defined here is SciPy's own, and takes plain values only.
+Functions that call yours stand above, in `adjoint.integrate.scipy_names`, and wait until they are asked for. Any other
+name that is not defined here is SciPy's own, and takes plain values only.
 """
+
+# pyright: reportUnsupportedDunderAll=false
+# (what waits until it is asked for)
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -17,11 +22,16 @@ from adjoint.program.types import Value
 from adjoint.scipy.arguments import along, array, constant, demand, floating, for_traced, ratio
 from adjoint.scipy.passing import passed
 
+_CALLING = ("dblquad", "nquad", "odeint", "quad", "quad_vec", "solve_ivp", "tplquad")
+
 __all__ = ["cumulative_simpson", "cumulative_trapezoid", "fixed_quad", "romb", "simpson", "trapezoid"]
+__all__ += list(_CALLING)
 
 
 def __getattr__(name: str) -> Any:
-    """Everything else of scipy.integrate, for plain values."""
+    """What calls your functions, from above; everything else of scipy.integrate, for plain values."""
+    if name in _CALLING:
+        return getattr(importlib.import_module("adjoint.integrate.scipy_names"), name)
     return passed(_theirs, name)
 
 

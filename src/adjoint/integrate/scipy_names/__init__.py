@@ -1,0 +1,10 @@
+"""scipy.integrate for plain and traced values: SciPy's own on plain ones, `adjoint.integrate` on traced ones.
+
+Names, arguments and results are SciPy's. Traced values may stand in arguments and in whatever the functions close over.
+This is part of `adjoint.scipy.integrate`.
+"""
+
+from adjoint.integrate.scipy_names.equations import odeint, solve_ivp
+from adjoint.integrate.scipy_names.integrals import dblquad, nquad, quad, quad_vec, tplquad
+
+__all__ = ["dblquad", "nquad", "odeint", "quad", "quad_vec", "solve_ivp", "tplquad"]
