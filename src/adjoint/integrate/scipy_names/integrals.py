@@ -88,8 +88,8 @@ def quad_vec(
     result = _integrate(title, values, a, b, args, points, None, None, epsabs, epsrel, limit)
     if not full_output:
         return result.value, result.error
-    told = SimpleNamespace(success=result.converged, neval=result.evaluations, message=result.status)
-    return result.value, result.error, told
+    report = SimpleNamespace(success=result.converged, neval=result.evaluations, message=result.status)
+    return result.value, result.error, report
 
 
 @user_facing
