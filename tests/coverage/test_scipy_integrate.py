@@ -43,13 +43,10 @@ EXAMPLES: dict[str, Example] = {
     "cubature": of(lambda f, b: f(lambda x: np.sin(x[:, 0]), [0.0], [b]).estimate, 1.1),
     "nsum": of(lambda f, b: f(lambda k: 1.0 / k**2, 1.0, b).sum, 9.0),
     "odeint": of(
-        lambda f, y, t, c: f(lambda y, t, c: -c * y * t, y, t, (c,), rtol=1e-11, atol=1e-12), [1.0], [0.0, 1.0], 0.7
+        lambda f, y, c: f(lambda y, t, c: -c * y * t, y, [0.0, 1.0], (c,), rtol=1e-13, atol=1e-14), [1.0], 0.7
     ),
     "solve_ivp": of(
-        lambda f, t, y, c: f(lambda t, y, c: -c * y * t, t, y, args=(c,), rtol=1e-11, atol=1e-12).y[:, -1],
-        [0.1, 1.0],
-        [1.0],
-        0.7,
+        lambda f, y, c: f(lambda t, y, c: -c * y * t, (0, 1), y, args=(c,), rtol=1e-13, atol=1e-14).y[:, -1], [1.0], 0.7
     ),
     "solve_bvp": of(lambda f, y: f(lambda x, y: -y, lambda a, b: a - 1.0, [0.0, 1.0], y).y, [[1.0, 1.0]]),
 }
