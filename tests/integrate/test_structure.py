@@ -28,7 +28,7 @@ def test_order_and_energy(method):
     assert np.max(drift) < 0.1
 
 
-@pytest.mark.row("12.6.5-a", "12.6.5-b")
+@pytest.mark.row("12.6.5-b")
 def test_round_trips_and_flags():
     f = lambda t, s: np.stack([s[0] * (0.5 - 0.4 * s[1]), s[1] * (0.3 * s[0] - 0.6)])
     start = np.array([1.3, 0.8])
