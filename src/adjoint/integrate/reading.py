@@ -18,12 +18,7 @@ __all__ = ["known_value", "read_mass", "read_number", "read_span", "read_stops",
 def known_value(value: Any) -> Any:
     """The number behind a value, None while a program is traced."""
     found = primal(value) if isinstance(value, TRACED) else value
-    while isinstance(found, TRACED):
-        inner = primal(found)
-        if inner is found:
-            return None
-        found = inner
-    return np.asarray(found)
+    return None if isinstance(found, TRACED) else np.asarray(found)
 
 
 def _float(title: str, name: str, value: Any) -> Value:
