@@ -272,3 +272,19 @@ def test_complex_outputs_of_real_inputs() -> None:
     np.testing.assert_allclose(ad.hessian(wave)(x), ad.jacfwd(ad.jacfwd(wave))(x), rtol=1e-12)
     np.testing.assert_allclose(ad.vmap(ad.jacrev(wave))(x[None])[0], wanted.sum(0), rtol=1e-8)
     assert ad.jacrev(wave)(x.astype(np.float32)).dtype == np.complex64
+
+
+def test_a_compiled_jacobian_leaves_out_iterations_that_were_given_up() -> None:
+    """A loop that cannot be kept is written out: what its first attempt left on the tape is nobody's."""
+    curvature = np.diag([1.0, 3.0, 10.0])
+
+    def run(rate):
+        rule = ad.optimize.updates.adam(rate)
+        w = np.array([1.0, -2.0, 0.5])
+        state = rule.init(w)
+        for _ in range(10):
+            step, state = rule.update(curvature @ w, state, w)
+            w = ad.optimize.updates.apply(w, step)
+        return w
+
+    np.testing.assert_allclose(ad.jit(ad.jacobian(run))(0.05), ad.jacrev(run)(0.05), rtol=1e-10)

@@ -59,7 +59,7 @@ class Linearized:
     def push(self, tangents: Sequence[Value]) -> list[Value]:
         """Tangents of the outputs."""
         with self.tape.reading():
-            ds = replay(self.entries, lift(tangents, self.watch))
+            ds = replay(self.entries, lift(tangents, self.watch), self.positions)
         found = [ds[p] if p >= 0 else None for p in self.positions]
         return [
             np.zeros(t.shape, t.dtype)[()] if d is None else d for d, t in zip(found, self.output_types, strict=True)

@@ -184,11 +184,30 @@ def _pull_fitted(
             accumulate(cts, position, fit(g, kind), owned)
 
 
-def replay(entries: list[Entry], tangents: Sequence[Value]) -> list[Value]:
-    """Read a record forwards: the tangent of every variable from those of the inputs (None: zero)."""
+def _find_needed(entries: list[Entry], inputs: int, wanted: Sequence[int]) -> list[bool]:
+    """Which entries some variables depend on: others may be left from what was given up."""
+    needed = [False] * len(entries)
+    for position in wanted:
+        if position >= 0:
+            needed[position] = True
+    for k in range(len(entries) - 1, inputs - 1, -1):
+        if needed[k]:
+            op, ix, iy, *_ = entries[k]
+            for position in (ix, iy) if type(op) is HEAD else (ix,) if op is PART else ix:
+                if position >= 0:
+                    needed[position] = True
+    return needed
+
+
+def replay(entries: list[Entry], tangents: Sequence[Value], wanted: Sequence[int]) -> list[Value]:
+    """Read a record forwards: the tangents of the wanted variables from those of the inputs (None: zero)."""
     ds: list[Any] = list(tangents)
+    needed = _find_needed(entries, len(ds), wanted)
     with np.errstate(all="ignore"):
         for k in range(len(ds), len(entries)):
+            if not needed[k]:
+                ds.append(None)
+                continue
             op, ix, iy, x, y, z, types = entries[k]
             if type(op) is HEAD:
                 op = op[3]

@@ -242,7 +242,7 @@ class Split:
             count = len(self.residual_types)
 
             def pushed(*flat: Value) -> list[Value]:
-                ds = replay(self._fill(flat), flat[count:])
+                ds = replay(self._fill(flat), flat[count:], self.positions)
                 types = self._value_types
                 return [
                     zeros_beside(flat, t) if ds[p] is None else ds[p]
