@@ -14,7 +14,7 @@ from adjoint.nn.training.fitting import fit
 from adjoint.optimize.updates import Rule, adamw
 from adjoint.random.generator import default_rng
 
-__all__ = ["NetworkEstimator", "learn", "read_weights", "validate"]
+__all__ = ["NetworkEstimator", "learn", "read_weights", "validate", "weigh_classes"]
 
 ACTIVATIONS = {"relu": relu, "tanh": np.tanh, "logistic": logistic, "gelu": gelu, "silu": silu, "elu": elu}
 LARGEST = 256  # examples of a batch that is chosen automatically: small data are taken whole
@@ -38,6 +38,20 @@ def validate(estimator: Any, X: Any, *targets: Any, reset: bool = True, **option
     """Inputs as scikit-learn checks them: names and number of features, finite numbers; floating ones as they are."""
     kinds = [np.float64, np.float32]
     return learn.utils.validation.validate_data(estimator, X, *targets, reset=reset, dtype=kinds, **options)
+
+
+def weigh_classes(class_weight: Any, y: Any, weight: Any) -> Any:
+    """The weights of examples times those of their classes; "balanced" counts an example as often as it weighs."""
+    if class_weight is None:
+        return weight
+    if class_weight == "balanced":
+        given = np.ones(len(y)) if weight is None else weight
+        classes, number = np.unique(y, return_inverse=True)
+        totals = np.bincount(number, given, len(classes))
+        own = (np.sum(given) / (len(classes) * np.where(totals > 0, totals, 1.0)))[number]
+    else:
+        own = learn.utils.class_weight.compute_sample_weight(class_weight, y)
+    return own if weight is None else own * weight
 
 
 def read_weights(sample_weight: Any, X: Any) -> Any:

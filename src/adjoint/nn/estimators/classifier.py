@@ -8,7 +8,7 @@ import numpy as np
 
 from adjoint.base.source import user_facing
 from adjoint.nn.activations import log_softargmax
-from adjoint.nn.estimators.base import NetworkEstimator, learn, read_weights, validate
+from adjoint.nn.estimators.base import NetworkEstimator, learn, read_weights, validate, weigh_classes
 from adjoint.nn.losses.classification import cross_entropy
 
 __all__ = ["Classifier"]
@@ -82,10 +82,7 @@ class Classifier(learn.base.ClassifierMixin, NetworkEstimator):
         return classification_loss if self.loss is None else _Scored(self.loss)
 
     def _weigh(self, y: Any, weight: Any) -> Any:
-        if self.class_weight is None:
-            return weight
-        own = learn.utils.class_weight.compute_sample_weight(self.class_weight, y)
-        return own if weight is None else own * weight
+        return weigh_classes(self.class_weight, y, weight)
 
     @user_facing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Classifier:

@@ -8,7 +8,7 @@ import numpy as np
 
 from adjoint.base.source import user_facing
 from adjoint.nn.activations import log_softargmax
-from adjoint.nn.estimators.base import learn, read_weights, validate
+from adjoint.nn.estimators.base import learn, read_weights, validate, weigh_classes
 from adjoint.nn.losses.classification import cross_entropy
 from adjoint.optimize import minimize
 
@@ -112,10 +112,7 @@ class LinearClassifier(learn.base.ClassifierMixin, _Linear):
         learn.utils.multiclass.check_classification_targets(y)
         if self.penalty not in PENALTIES:
             raise ValueError(f"LinearClassifier: penalty={self.penalty!r}; it is one of {PENALTIES}.")
-        weight = read_weights(sample_weight, X)
-        if self.class_weight is not None:
-            own = learn.utils.class_weight.compute_sample_weight(self.class_weight, y)
-            weight = own if weight is None else own * weight
+        weight = weigh_classes(self.class_weight, y, read_weights(sample_weight, X))
         self.classes_, labels = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError(f"LinearClassifier: y has one class alone, {self.classes_[0]!r}; it needs two or more.")
