@@ -33,7 +33,8 @@ SLOW = [
     nn.Classifier(), nn.Classifier((50,)), nn.Classifier(learning_rate=0.01), nn.Classifier(class_weight="balanced"),
     nn.Classifier(dtype=np.float64), nn.Classifier(rule=updates.nesterov(0.05)),
     nn.Regressor(), nn.Regressor((30, 30), activation="gelu"), nn.Regressor(learning_rate=0.01),
-    nn.Regressor(scale=False, learning_rate=0.02), nn.Regressor(dtype=np.float64), nn.Regressor(rule=updates.nadam(0.01)),
+    nn.Regressor(scale=False, learning_rate=0.02), nn.Regressor(dtype=np.float64),
+    nn.Regressor(rule=updates.nadam(0.01)),
 ]  # fmt: skip
 
 
