@@ -127,6 +127,28 @@ builtins.last = Last()  # goes after all modules have gone
     assert run.stdout.split() == ["last", "6"]
 
 
+def test_code_reaches_its_constants_in_scattered_memory() -> None:
+    """Small gaps high up, none that holds the code for gigabytes: relative addresses have 32 bits."""
+    script = """
+import ctypes, mmap
+from adjoint.compile import machine
+steps = "\\n".join(f"  %v{k + 1} = fadd double %v{k}, {1.0 + k % 8 / 8}" for k in range(12000))
+text = f"define double @sum(double %v0) {{\\n{steps}\\n  ret double %v12000\\n}}"
+content = machine.compile_object(text)
+small = [mmap.mmap(-1, 1 << 14) for _ in range(300)]
+sizes = (1 << 22, 800), (1 << 18, 2000), (1 << 16, 6000), (1 << 15, 4000)
+large = [mmap.mmap(-1, n) for n, count in sizes for _ in range(count)]
+for gap in small[::2]:
+    gap.close()
+code = machine.Loaded(content)
+print(ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(code.address("sum"))(0.5))
+"""
+    environment = {**os.environ, "PYTHONPATH": str(Path(machine.__file__).parents[2])}
+    run = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    assert float(run.stdout) == pytest.approx(0.5 + sum(1.0 + k % 8 / 8 for k in range(12000)))
+
+
 @pytest.mark.sweep
 def test_functions_of_many_loops_compile() -> None:
     """Where LLVM's global value numbering would stop the process, it is left out."""

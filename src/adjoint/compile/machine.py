@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 import os
+import platform
 import threading
 from collections.abc import Mapping
 from functools import cache
@@ -52,7 +53,11 @@ def _target_machine() -> Any:
     """A target machine of one's own: engines take possession of theirs."""
     cpu, features = host()
     target = llvm().Target.from_default_triple()
-    return target.create_target_machine(cpu=cpu, features=features, opt=2, reloc="pic", codemodel="default", jit=True)
+    # Sections of one object may lie gigabytes apart in a large process: code must reach its constants by whole
+    # addresses there, since LLVM stops the process where 32 bits do not suffice.
+    far = {"reloc": "static", "codemodel": "large"} if platform.machine().lower() in ("x86_64", "amd64") else {}
+    options: dict[str, Any] = {"reloc": "pic", "codemodel": "default"} | far
+    return target.create_target_machine(cpu=cpu, features=features, opt=2, jit=True, **options)
 
 
 def parse_verified(text: str) -> Any:
