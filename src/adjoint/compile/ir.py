@@ -220,10 +220,10 @@ class Function(Parts):
         return self._new("ptr", f"getelementptr {kind}, ptr {pointer.text}, i64 {index.text}")
 
     def allocate(self, kind: str, count: int = 1, align: int = 64) -> Value:
-        """A buffer on the stack, for the whole function."""
+        """A buffer on the stack, for the whole function: an array, since LLVM keeps no `kind, count` in registers."""
         self._count += 1
         name = f"%a{self._count}"
-        self._prologue.append(f"  {name} = alloca {kind}, i64 {count}, align {align}")
+        self._prologue.append(f"  {name} = alloca [{count} x {kind}], align {align}")
         return Value(name, "ptr")
 
     def initialize(self, value: Value, buffer: Value) -> None:
