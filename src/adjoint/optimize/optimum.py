@@ -14,7 +14,18 @@ from adjoint.optimize.statuses import CONVERGED, STATUSES, advice_for
 from adjoint.program.trace import Tracer, primal
 from adjoint.program.types import Value, type_of
 
-__all__ = ["Optimum"]
+__all__ = ["Optimum", "Prices"]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Prices:
+    """Multipliers by kind of constraint: how much a unit more of each right side would save."""
+
+    equality: Value
+    inequality: Value  # in the order in which they were given
+    lower: Value
+    upper: Value
 
 
 @final
@@ -50,6 +61,7 @@ class Optimum(Answer):
     aux: Any = None
     method: str = field(default="", metadata={"static": True})
     note: str = field(default="", metadata={"static": True})  # what was found out about a failure
+    certificate: Any = None  # why a program has no solution; with certify=True which promises a run has kept
 
     @property
     def x(self) -> Any:
@@ -70,6 +82,8 @@ class Optimum(Answer):
         words = [advice_for(code) for code in codes if code != CONVERGED]
         if words and np.ndim(self.code) == 0:
             words += [where for where in [self._largest()] if where]
+        if hasattr(self.certificate, "direction"):
+            words += ["The proof is in certificate."]
         return " ".join([*([self.note] if self.note else []), *[w for w in words if w]])
 
     def _largest(self) -> str:
@@ -78,7 +92,7 @@ class Optimum(Answer):
             return ""
         leaves, structure = tree.flatten(self.grad)
         arrays = [np.abs(np.atleast_1d(np.asarray(primal(leaf)))).ravel() for leaf in leaves]
-        if sum(a.size for a in arrays) <= 1:
+        if sum(a.size for a in arrays) <= 1 or all(np.all(np.isnan(a)) for a in arrays):
             return ""
         flat = np.concatenate(arrays)
         with np.errstate(all="ignore"):

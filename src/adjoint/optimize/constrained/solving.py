@@ -19,7 +19,7 @@ from adjoint.optimize.constrained.augmented import run_augmented
 from adjoint.optimize.constrained.constraints import Constraint, stack_constraints
 from adjoint.optimize.constrained.sqp import Constrained, Found, all_inequalities, run_sqp
 from adjoint.optimize.derivatives import attach_envelope
-from adjoint.optimize.optimum import Optimum
+from adjoint.optimize.optimum import Optimum, Prices
 from adjoint.optimize.oracles import prepare_call
 from adjoint.optimize.programs.interior_point import find_active
 from adjoint.optimize.setting import Setting
@@ -35,17 +35,6 @@ METHODS: dict[str, Callable[[Constrained, Value, Any, int], Found]] = {
 }
 DENSE = 200  # unknowns and constraints up to which quadratic programs with dense matrices are solved
 ITERATIONS = {"sqp": 200, "augmented lagrangian": 60}
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class Prices:
-    """The multipliers of constraints, in the order in which they were given, and of bounds."""
-
-    equality: Value
-    inequality: Value
-    lower: Value
-    upper: Value
 
 
 class _Theta(NamedTuple):

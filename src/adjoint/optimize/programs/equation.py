@@ -56,7 +56,9 @@ class ProgramEquation:
                 return self._split(self._solve_direction(data, active, weak, vector), x)
             self._say_weak(weak)
         t = linalg.lu_solve(known[1], vector, trans=1 if adjoint else 0)
-        return self._split(self._look(t, weak), x)
+        is_solved = np.all(np.isfinite(primal(point)))
+        t = t * np.where(is_solved, 1.0, np.nan).astype(t.dtype)
+        return self._split(self._look(t, weak, is_solved), x)
 
     def _find_weak(self, z: Value, slack: Value, h: Value) -> Any:
         if self.watch.check == "ignore" or not h.shape[0]:
@@ -67,10 +69,11 @@ class ProgramEquation:
             np.abs(slack) <= eps * (1.0 + np.max(np.abs(primal(h))))
         )
 
-    def _look(self, t: Value, weak: Any) -> Value:
+    def _look(self, t: Value, weak: Any, is_solved: Any) -> Value:
         if self.watch.check == "ignore":
             return t
-        lost = np.logical_not(np.all(np.isfinite(primal(t))))
+        # of what has no solution the status tells, and the derivative is NaN like the solution
+        lost = np.logical_and(np.logical_not(np.all(np.isfinite(primal(t)))), is_solved)
         if isinstance(lost, TRACED):
             call_where(lost, lambda *_: self._say_singular())
         elif lost:

@@ -51,10 +51,31 @@ def _by_highs(title: str, data: Program, tol: float) -> Any:
     found = linprog(data.q, G, h, A, b, bounds=(None, None), method="highs")
     code = _HIGHS.get(found.status, NO_PROGRESS)
     if found.x is None:
-        return *_empty(data), code, found.nit
+        return *_prove_by_highs(data, code), found.nit
     y = -found.eqlin.marginals if data.b.size else np.zeros(0)
     z = -found.ineqlin.marginals if data.h.size else np.zeros(0)
     return found.x, y, z, code, found.nit
+
+
+def _prove_by_highs(data: Program, code: int) -> Any:
+    """(x, y, z, code): a direction or multipliers that tell why there is no solution, by one more program for each."""
+    from scipy.optimize import linprog
+
+    x, y, z = _empty(data)
+    m, n = data.b.shape[0], data.q.shape[0]
+    if code != UNBOUNDED:  # least bᵀy + hᵀz ≥ -1 with Aᵀy + Gᵀz = 0 and z ≥ 0
+        right = np.concatenate([data.b, data.h])
+        rows, limits = np.concatenate([data.A, data.G]).T, [(None, None)] * m + [(0, None)] * data.h.shape[0]
+        found = linprog(right, -right[None], [1.0], rows, np.zeros(n), bounds=limits) if len(right) else None
+        if found is not None and found.x is not None and found.fun < -0.5:
+            return x, found.x[:m], found.x[m:], INFEASIBLE
+    if code != INFEASIBLE:  # least qᵀd ≥ -1 with A d = 0 and G d ≤ 0
+        above = np.concatenate([data.G, -data.q[None]]), np.append(np.zeros(data.h.shape[0]), 1.0)
+        level = (data.A, np.zeros(m)) if m else (None, None)
+        found = linprog(data.q, *above, *level, bounds=(None, None))
+        if found.x is not None and found.fun < -0.5:
+            return found.x, y, z, UNBOUNDED
+    return x, y, z, code
 
 
 def _by_clarabel(title: str, data: Program, tol: float) -> Any:

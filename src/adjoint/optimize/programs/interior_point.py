@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adjoint.implicit.equation import factor_or_nan
-from adjoint.linear.solvers.iteration import both, either, loop
+from adjoint.linear.solvers.iteration import TRACED, both, either, loop
 from adjoint.optimize.iteration import as_code
 from adjoint.optimize.statuses import (
     CONVERGED,
@@ -32,9 +32,10 @@ from adjoint.optimize.statuses import (
 from adjoint.program.types import Value
 from adjoint.scipy import linalg
 
-__all__ = ["Program", "Solved", "conditions_matrix", "find_active", "measure", "polish", "run_interior_point"]
+__all__ = ["Program", "Solved", "conditions_matrix", "find_active", "measure", "polish", "prove", "run_interior_point"]
 
 SHORT = 0.99  # of the way to the boundary
+CHANGES = 6  # of the active set that a warm start tries
 
 
 class Program(NamedTuple):
@@ -61,7 +62,7 @@ class _State(NamedTuple):
 
 
 class Solved(NamedTuple):
-    """x, the multipliers, and how it ended."""
+    """x, the multipliers, and how it ended; of a program without solution y and z, or x, are the proof."""
 
     x: Value
     y: Value
@@ -144,12 +145,18 @@ def _length(v: Value, dv: Value) -> Value:
     return np.min(np.where(dv < 0, -v / np.where(dv < 0, dv, -1.0), np.inf))
 
 
-def run_interior_point(data: Program, tol: float, iterations: int) -> Solved:
-    """Solve a program; what it gives is polished afterwards."""
-    P, q, A, b, G, h = data
-    p = h.shape[0]
+def run_interior_point(data: Program, tol: float, iterations: int, warm: Any = None) -> Solved:
+    """Solve a program; what it gives is polished afterwards. `warm` is (x, y, z) of one that may be much like it."""
+    q, b, p = data.q, data.b, data.h.shape[0]
     dtype = q.dtype
-    x, y, z, s = _start(data)
+    if p and warm is not None:
+        guess = _follow_active(data, tol, *warm)
+        if not isinstance(guess.code, TRACED) and guess.code == CONVERGED:
+            return guess
+        start = either(guess.code == CONVERGED, np.int64(iterations), np.int64(0))
+        found = _run(data, tol, iterations, start)
+        return Solved(*[either(guess.code == CONVERGED, a, b) for a, b in zip(guess, found, strict=True)])
+    x, y, z, _ = _start(data)
     if not p:
         residual = measure(data, x, y, z)
         good = residual <= np.finfo(dtype).eps ** 0.5
@@ -160,6 +167,14 @@ def run_interior_point(data: Program, tol: float, iterations: int) -> Solved:
             either(np.isfinite(residual), INFEASIBLE if b.shape[0] else UNBOUNDED, NOT_FINITE),
         )
         return Solved(x, y, z, as_code(either(good, CONVERGED, lost)), np.int64(1), residual)
+    return _run(data, tol, iterations, np.int64(0))
+
+
+def _run(data: Program, tol: float, iterations: int, begin: Value) -> Solved:
+    """The loop, for a program with inequalities; nothing is done where `begin` is the number of iterations."""
+    P, q, A, b, G, h = data
+    p = h.shape[0]
+    x, y, z, s = _start(data)
 
     def step(now: _State) -> _State:
         r = (P @ now.x + q + A.T @ now.y + G.T @ now.z, A @ now.x - b, G @ now.x + now.s - h)
@@ -187,10 +202,19 @@ def run_interior_point(data: Program, tol: float, iterations: int) -> Solved:
         )  # fmt: skip
 
     residual = measure(data, x, y, z)
-    first = _State(x, y, z, s, as_code(RUNNING), np.int64(0), residual, residual, as_code(0))
+    first = _State(x, y, z, s, as_code(RUNNING), begin, residual, residual, as_code(0))
     last = loop(lambda now: both(now.code == RUNNING, now.count < iterations), step, first)
     code = as_code(either(last.code == RUNNING, MAX_ITERATIONS, last.code))
     return Solved(last.x, last.y, last.z, code, last.count, last.residual)
+
+
+def prove(data: Program, found: Solved) -> tuple[Value, Value, Value]:
+    """Why there is no solution: (d, y, z) with qᵀd = -1 and bᵀy + hᵀz = -1; NaN where that is not the reason."""
+    fall, proof = -np.sum(data.q * found.x), -(np.sum(data.b * found.y) + np.sum(data.h * found.z))
+    falls, contradicts = found.code == UNBOUNDED, found.code == INFEASIBLE
+    pick = lambda holds, v, size: np.where(holds, v / np.where(holds, size, 1.0), np.nan).astype(v.dtype)
+    y, z = pick(contradicts, found.y, proof), pick(contradicts, np.maximum(found.z, 0.0), proof)
+    return pick(falls, found.x, fall), y, z
 
 
 def _contradict(data: Program, y: Value, z: Value) -> Value:
@@ -210,9 +234,12 @@ def _falls(data: Program, x: Value) -> Value:
 
 
 def find_active(z: Value, slack: Value) -> Value:
-    """Which inequalities hold as equations: those that press, and those that have no room left."""
+    """Which inequalities hold as equations: those that press, and those that have no room left.
+
+    Of what is NaN all do, so that derivatives of what has no solution are NaN in both modes.
+    """
     tiny = np.finfo(z.dtype).eps ** 0.75 * (1.0 + np.max(np.abs(z))) if z.shape[0] else 0.0
-    return z > slack - tiny
+    return np.logical_not(z <= slack - tiny)
 
 
 def conditions_matrix(data: Program, active: Value) -> Value:
@@ -230,14 +257,34 @@ def conditions_matrix(data: Program, active: Value) -> Value:
     return np.concatenate(rows, 0)
 
 
+def _solve_active(data: Program, active: Value) -> tuple[Value, Value, Value]:
+    """(x, y, z) where these inequalities hold as equations, and the others have no price."""
+    m, p = data.b.shape[0], data.h.shape[0]
+    right = np.concatenate([data.b, np.where(active, data.h, 0.0), -data.q])
+    found = linalg.lu_solve(factor_or_nan(conditions_matrix(data, active)), right)
+    return found[m + p :], found[:m], found[m : m + p]
+
+
+def _follow_active(data: Program, tol: float, x: Value, y: Value, z: Value) -> Solved:
+    """The primal-dual active set method from a guess: what presses stays active, what is violated becomes active.
+
+    It ends after a few sets, with the solution or without.
+    """
+
+    def step(now: Solved) -> Solved:
+        x, y, z = _solve_active(data, now.z > data.h - data.G @ now.x)
+        residual = measure(data, x, y, z)
+        code = either(residual <= tol, CONVERGED, either(np.isfinite(residual), RUNNING, NOT_FINITE))
+        return Solved(x, y, z, as_code(code), now.iterations + 1, residual)
+
+    first = Solved(x, y, z, as_code(RUNNING), np.int64(0), measure(data, x, y, z))
+    return loop(lambda now: both(now.code == RUNNING, now.iterations < CHANGES), step, first)
+
+
 def polish(data: Program, found: Solved) -> Solved:
     """The solution of the equations of the active set, where that is better than what the iteration gave."""
-    q, b, G, h = data.q, data.b, data.G, data.h
-    m, p = b.shape[0], h.shape[0]
-    active = found.z > h - G @ found.x
-    K = conditions_matrix(data, active)
-    exact = linalg.lu_solve(factor_or_nan(K), np.concatenate([b, np.where(active, h, 0.0), -q]))
-    y, z, x = exact[:m], exact[m : m + p], exact[m + p :]
+    q = data.q
+    x, y, z = _solve_active(data, found.z > data.h - data.G @ found.x)
     residual = measure(data, x, y, z)
     # multipliers that are zero but for rounding are zero
     good = both(found.code == CONVERGED, residual <= np.maximum(found.residual, 100 * np.finfo(q.dtype).eps))

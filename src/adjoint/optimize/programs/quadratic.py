@@ -7,15 +7,17 @@ from typing import Any, final
 
 import numpy as np
 
+from adjoint import tree
 from adjoint.base.errors import DtypeError, ShapeError
 from adjoint.base.source import user_facing
 from adjoint.implicit.diagnosis import Watch
 from adjoint.implicit.function import ImplicitFunction
-from adjoint.linear.solvers.iteration import TRACED
-from adjoint.optimize.optimum import Optimum
+from adjoint.linear.solvers.iteration import TRACED, either
+from adjoint.optimize.optimum import Optimum, Prices
 from adjoint.optimize.programs.equation import ProgramEquation
 from adjoint.optimize.programs.foreign import has_clarabel, solve_elsewhere
-from adjoint.optimize.programs.interior_point import Program, find_active, polish, run_interior_point
+from adjoint.optimize.programs.interior_point import Program, find_active, polish, prove, run_interior_point
+from adjoint.optimize.statuses import INFEASIBLE, UNBOUNDED
 from adjoint.program.trace import primal
 from adjoint.program.types import Value
 
@@ -36,6 +38,7 @@ def qp(
     h: Any = None,
     lower: Any = None,
     upper: Any = None,
+    warm: Any = None,
     tol: float | None = None,
     max_iterations: int = ITERATIONS,
     method: str = "auto",
@@ -45,8 +48,14 @@ def qp(
 
     P is symmetric and positive semidefinite (of another matrix the symmetric part counts). The answer is differentiable
     in P, q, A, b, G, h and the bounds, to any order: `value`, `fun`, and `multipliers`, the prices of the constraints,
-    with `.equality`, `.inequality`, `.lower` and `.upper`. A bound that is infinite is none. Programs that contradict
-    themselves, or whose value falls without end, have the statuses "infeasible" and "unbounded".
+    with `.equality`, `.inequality`, `.lower` and `.upper`. A bound that is infinite is none.
+
+    A program that contradicts itself has the status "infeasible", and `certificate` holds multipliers that prove it:
+    Aᵀy + Gᵀz = 0, z ≥ 0 and bᵀy + hᵀz < 0. One whose value falls without end is "unbounded", and `certificate` holds a
+    direction along which it falls. Their `value` is NaN, so that nobody computes with a point that solves nothing.
+
+    `warm` is an earlier answer to a program of the same form, or its `state`: where the same constraints are active
+    again, one factorization is all that it takes.
 
     `method` "interior point" is dense, compiles, and solves a batch in one call; "clarabel" takes sparse matrices too
     (the package must be installed). "auto" chooses by size.
@@ -59,7 +68,7 @@ def qp(
     np.round(ad.jacobian(price)(np.array([1.0])), 9)  # → [[-0.5]]
     ```
     """
-    return _solve("qp", P, q, A, b, G, h, lower, upper, tol, max_iterations, method, check)
+    return _solve("qp", P, q, A, b, G, h, lower, upper, warm, tol, max_iterations, method, check)
 
 
 @user_facing
@@ -72,6 +81,7 @@ def lp(
     h: Any = None,
     lower: Any = None,
     upper: Any = None,
+    warm: Any = None,
     tol: float | None = None,
     max_iterations: int = ITERATIONS,
     method: str = "auto",
@@ -87,18 +97,19 @@ def lp(
     np.round(found.value, 9), float(np.round(found.fun, 9))  # → ([0.0, 1.0], -2.0)
     ```
     """
-    return _solve("lp", None, c, A, b, G, h, lower, upper, tol, max_iterations, method, check)
+    return _solve("lp", None, c, A, b, G, h, lower, upper, warm, tol, max_iterations, method, check)
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Prices:
-    """The multipliers of a program, by kind of constraint: how much a unit more of each right side would save."""
+class Certificate:
+    """Why a program has no solution: a direction of endless fall, or multipliers that contradict each other; else NaN.
 
-    equality: Value
-    inequality: Value
-    lower: Value
-    upper: Value
+    P d = 0, A d = 0, G d ≤ 0, qᵀd = -1   or   Aᵀy + Gᵀz = 0, z ≥ 0, bᵀy + hᵀz = -1, with bounds as inequalities
+    """
+
+    direction: Value
+    multipliers: Prices
 
 
 def _array(title: str, name: str, value: Any, shape: tuple[int | None, ...], dtype: Any) -> Value:
@@ -151,7 +162,7 @@ def _standardize(
     h = np.zeros(0, dtype) if h is None else _array(title, "h", h, (G.shape[0],), dtype)
     count = h.shape[0]
     low, high = _bounds(title, "lower", lower, n, dtype), _bounds(title, "upper", upper, n, dtype)
-    _check_bounds(title, low, high)
+    low, high = _join_bounds(title, low, high)
     eye = np.eye(n, dtype=dtype)
     rows = [(G, h)] + ([(-eye, -low)] if low is not None else []) + ([(eye, high)] if high is not None else [])
     if len(rows) > 1:
@@ -163,13 +174,20 @@ def _standardize(
     return Program(P, q, A, b, G, h), count, low, high
 
 
-def _check_bounds(title: str, low: Any, high: Any) -> None:
-    if low is None or high is None or isinstance(low, TRACED) or isinstance(high, TRACED):
-        return
-    wrong = np.flatnonzero(low > high)
-    if wrong.size:
-        i = int(wrong[0])
-        raise ValueError(f"{title}: lower is {low[i]} and upper {high[i]} at unknown {i}; lower must not be above.")
+def _join_bounds(title: str, low: Any, high: Any) -> tuple[Any, Any]:
+    """Bounds that cross by no more than rounding are one number; those that cross by more are refused where known."""
+    if low is None or high is None:
+        return low, high
+    eps = 64 * np.finfo(low.dtype).eps
+    crossed = low > high
+    near = np.logical_and(crossed, low - high <= eps * (1.0 + np.abs(low)))
+    wrong = np.logical_and(crossed, np.logical_not(near))
+    if not isinstance(primal(wrong), TRACED) and np.any(primal(wrong)):
+        i = int(np.flatnonzero(primal(wrong))[0])
+        a, b = (float(primal(v)[i]) for v in (low, high))
+        raise ValueError(f"{title}: lower is {a} and upper {b} at unknown {i}; lower must not be above.")
+    plain = not isinstance(near, TRACED)
+    return low, high if plain and not np.any(near) else np.where(near, low, high)
 
 
 def _residual(z: Any, data: Any) -> Any:
@@ -186,8 +204,8 @@ def _residual(z: Any, data: Any) -> Any:
 
 
 def _solve(
-    title: str, P: Any, q: Any, A: Any, b: Any, G: Any, h: Any, lower: Any, upper: Any, tol: float | None,
-    max_iterations: int, method: str, check: str,
+    title: str, P: Any, q: Any, A: Any, b: Any, G: Any, h: Any, lower: Any, upper: Any, warm: Any,
+    tol: float | None, max_iterations: int, method: str, check: str,
 ) -> Optimum:  # fmt: skip
     sparse = any(hasattr(v, "tocsc") for v in (P, A, G))
     known = ("auto", "interior point", "clarabel", *(("highs",) if title == "lp" else ()))
@@ -203,30 +221,53 @@ def _solve(
     if method == "auto" and (sparse or size > LARGE) and not any(isinstance(v, TRACED) for v in data):
         elsewhere = "highs" if title == "lp" else "clarabel" if has_clarabel() else None
 
-    def solver(theta: Any) -> Any:
+    start = None if warm is None else _read_warm(title, warm, data)
+
+    def solver(*given: Any) -> Any:
+        theta, before = given[-1], given[0] if warm is not None else None
         program = Program(*[theta[name] for name in Program._fields])
         with np.errstate(all="ignore"):
-            found = (
-                run_interior_point(program, tol, max_iterations)
-                if elsewhere is None
-                else solve_elsewhere(title, elsewhere, program, tol)
-            )
+            if elsewhere is None:
+                known = None if before is None else (before["x"], before["equality"], before["inequality"])
+                found = run_interior_point(program, tol, max_iterations, known)
+            else:
+                found = solve_elsewhere(title, elsewhere, program, tol)
+            proof = prove(program, found)
             found = polish(program, found)
-        reports = {"code": found.code, "iterations": found.iterations, "residual": found.residual}
-        return {"x": found.x, "equality": found.y, "inequality": found.z}, reports
+            solved = either((found.code == INFEASIBLE) | (found.code == UNBOUNDED), np.nan, 0.0)
+        reports = {"code": found.code, "iterations": found.iterations, "residual": found.residual,
+                   "proof": dict(zip(("x", "equality", "inequality"), proof, strict=True))}  # fmt: skip
+        kept = {"x": found.x, "equality": found.y, "inequality": found.z}
+        return {name: (v + solved).astype(v.dtype) for name, v in kept.items()}, reports
 
     equation = ProgramEquation(Watch(f"optimize.{title}", check))
-    function = ImplicitFunction(_residual, solver, None, equation, True, f"optimize.{title}", elsewhere is not None)
+    function = ImplicitFunction(_residual, solver, start, equation, True, f"optimize.{title}", elsewhere is not None)
     z, reports = function(data._asdict())
     x = z["x"]
     fun = 0.5 * np.sum(x * (data.P @ x)) + np.sum(data.q * x)
-    prices = _split_prices(z, count, low is not None, high is not None, data.q.shape[0])
-    gradient = data.P @ x + data.q
-    name = f"{title} by {elsewhere or 'interior point'}"
+    split = lambda v: _split_prices(v, count, low is not None, high is not None, data.q.shape[0])
+    code, proof = reports["code"], reports["proof"]
+    failed = isinstance(code, TRACED) or np.any((code == INFEASIBLE) | (code == UNBOUNDED))
     return Optimum(
-        x, fun, gradient, reports["code"], reports["iterations"], {"factorization": reports["iterations"]},
-        reports["residual"], np.float64(tol), prices, None, None, None, None, name,
+        x, fun, data.P @ x + data.q, code, reports["iterations"], {"factorization": reports["iterations"]},
+        reports["residual"], np.float64(tol), split(z), None, None, tree.map(primal, z), None,
+        f"{title} by {elsewhere or 'interior point'}",
+        certificate=Certificate(proof["x"], split(proof)) if failed else None,
     )  # fmt: skip
+
+
+def _read_warm(title: str, warm: Any, data: Program) -> Any:
+    """(x, y, z) of an earlier answer; one of another form is refused."""
+    found = getattr(warm, "state", warm)
+    sizes = {"x": data.q, "equality": data.b, "inequality": data.h}
+    if not isinstance(found, dict) or set(found) != set(sizes):
+        raise TypeError(f"{title}: warm is a {type(warm).__name__}; it is an earlier answer of qp or lp, or its state.")
+    for name, like in sizes.items():
+        if np.shape(found[name]) != like.shape:
+            raise ShapeError(f"{title}: warm is of a program with other sizes: {name} has shape {np.shape(found[name])}"
+                             f", where {like.shape} is needed.")  # fmt: skip
+    # an answer that is no solution starts nothing
+    return {name: np.nan_to_num(found[name]).astype(like.dtype) for name, like in sizes.items()}
 
 
 def _split_prices(z: Any, count: int, has_lower: bool, has_upper: bool, n: int) -> Any:
