@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias, overload
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from adjoint import tree
 from adjoint.api.function import Options
 from adjoint.api.gradients import Transformed
+from adjoint.base.records import record
 from adjoint.base.source import user_facing
 from adjoint.ops.checkpointing.policies import Chosen, Everything, Intermediate, Mark, Policy, Products
 from adjoint.ops.control.remat import Checkpoint
@@ -81,7 +81,7 @@ def _policy(policy: Any) -> Policy | None:
 _POLICIES: dict[str, Policy] = {"everything": Everything(), "products": Products()}
 
 
-@dataclass(frozen=True)
+@record
 class _CheckpointOptions(Options):
     """The options of `checkpoint`."""
 

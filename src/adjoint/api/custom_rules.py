@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from adjoint.api.function import Options
 from adjoint.api.gradients import Transformed
 from adjoint.base.errors import RuleError
 from adjoint.base.foreign import is_refusal
+from adjoint.base.records import record
 from adjoint.base.source import describe, here, user_facing
 from adjoint.ops.custom import Attach, OpaqueCall
 from adjoint.ops.elementwise.select import StopGradient
@@ -89,7 +89,7 @@ class _PutBack:
         return tuple((self.static[n] if static else None) if n in self.static else next(given) for n in self.names)
 
 
-@dataclass(frozen=True)
+@record
 class _RuleOptions(Options):
     """The options of `custom_rule`."""
 

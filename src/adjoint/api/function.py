@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
 from types import MethodType
 from typing import Any, ParamSpec, TypeAlias, TypeVar, cast
 
 from adjoint import tree
+from adjoint.base.records import record
 from adjoint.base.source import by_name, user_facing
 from adjoint.conversion.driver import start_over
 from adjoint.program import misfits  # noqa: F401  # pyright: ignore[reportUnusedImport]  (explains NumPy's errors)
@@ -38,7 +38,7 @@ def transformation(function: Callable[P, R]) -> Callable[P, R]:
     return call
 
 
-@dataclass(frozen=True)
+@record
 class Options:
     """What a transformation was asked for: each has a frozen dataclass of its own."""
 

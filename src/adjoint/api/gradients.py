@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from adjoint import tree
 from adjoint.api.function import Function, Options, Transformed, transformation
 from adjoint.api.linearized import Pullback, Pushforward, tangents_of, with_zeros
 from adjoint.base.errors import DtypeError, ShapeError
+from adjoint.base.records import record
 from adjoint.base.source import user_facing
 from adjoint.ops.elementwise.select import StopGradient
 from adjoint.program.trace import bind
@@ -45,7 +45,7 @@ from adjoint.transform.generators import GeneratorArguments, leaves_of
 tape_fast.install()
 
 
-@dataclass(frozen=True)
+@record
 class _GradOptions(Options):
     """The options of `grad` and `value_and_grad`."""
 
@@ -55,14 +55,14 @@ class _GradOptions(Options):
     side: Side
 
 
-@dataclass(frozen=True)
+@record
 class _TransposeOptions(Options):
     """The options of `linear_transpose`."""
 
     primals: tuple[tree.Tree, ...]
 
 
-@dataclass(frozen=True)
+@record
 class _VmapOptions(Options):
     """The options of `vmap`."""
 

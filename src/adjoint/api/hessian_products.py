@@ -13,7 +13,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, final
 
 import numpy as np
@@ -23,6 +23,7 @@ from adjoint.api import control_flow
 from adjoint.api.gradients import Function, grad, jvp, vjp, vmap
 from adjoint.base.errors import DtypeError
 from adjoint.base.forking import free_in_child
+from adjoint.base.records import record
 from adjoint.base.source import user_facing
 from adjoint.program.journal import Journal, journal
 from adjoint.program.program import Equation, Program, interpret
@@ -139,7 +140,7 @@ def _forward_over_forward(function: Function, primals: tuple[Any, ...], tangents
 
 
 @final
-@dataclass(frozen=True)
+@record
 class HvpTimes:
     """How long f and its Hessian-vector products took, in seconds: the least of several runs, alternating.
 

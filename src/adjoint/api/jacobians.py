@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from adjoint import tree
 from adjoint.api.function import Options
 from adjoint.api.gradients import Function, Transformed
 from adjoint.base.errors import DtypeError
+from adjoint.base.records import record
 from adjoint.base.source import user_facing
 from adjoint.program.trace import live_trace
 from adjoint.program.types import Value, type_of
@@ -109,7 +109,7 @@ def _transform(
     return Transformed(_jacobian, function, _JacobianOptions(argnums, has_aux, holomorphic, mode, chunk_size, name))
 
 
-@dataclass(frozen=True)
+@record
 class _JacobianOptions(Options):
     """The options of `jacobian`, `jacfwd`, `jacrev` and `hessian`."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from adjoint.api.function import Options
 from adjoint.api.gradients import Transformed
 from adjoint.base.errors import DtypeError, ProgramError, ShapeError, TraceError
 from adjoint.base.numpy_warnings import with_lines_of_users
+from adjoint.base.records import record
 from adjoint.base.source import describe, user_facing
 from adjoint.numpy.dispatch import load_primitives, load_rules_of
 from adjoint.ops.arrays import logsumexp  # noqa: F401  (primitives that a saved program may hold)
@@ -172,7 +172,7 @@ def trace(
     return Transformed(_trace, function, _TraceOptions(concrete, names))
 
 
-@dataclass(frozen=True)
+@record
 class _TraceOptions(Options):
     """The options of `trace`."""
 

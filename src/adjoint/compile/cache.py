@@ -19,13 +19,13 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from adjoint.base.config import config
 from adjoint.base.forking import free_in_child
+from adjoint.base.records import record
 from adjoint.compile import machine
 
 _MAGIC = b"adjoint object 1"
@@ -36,7 +36,7 @@ _SWEEP_TO = 0.8  # of the size allowed
 _FRESH = 3600.0  # seconds in which a second use is not noted, and an unfinished file is left alone
 
 
-@dataclass(frozen=True)
+@record
 class Info:
     """What the cache holds and has done in this process."""
 

@@ -9,7 +9,6 @@ is assigned on some paths alone: its value counts where `defined` holds.
 
 from __future__ import annotations
 
-import dataclasses
 from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -17,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from adjoint import tree
+from adjoint.base.records import record
 from adjoint.base.source import is_library
 from adjoint.program.trace import Tracer
 from adjoint.program.types import Value
@@ -37,7 +37,7 @@ class Undefined:
 UNDEFINED = Undefined()
 
 
-@dataclasses.dataclass(frozen=True)
+@record
 class Maybe:
     """A variable that is assigned where `defined` holds."""
 
@@ -45,7 +45,7 @@ class Maybe:
     value: Any
 
 
-@dataclasses.dataclass(frozen=True)
+@record
 class Skeleton:
     """A value without its numbers: a kind, what must agree, and the parts."""
 

@@ -10,6 +10,7 @@ import importlib
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, overload
 
+from adjoint.base.garbage import uncollected
 from adjoint.base.source import user_facing
 
 if TYPE_CHECKING:
@@ -64,7 +65,8 @@ def jit(
     fast(np.array([1.0, 2.0]))  # → (5.0, [2.0, 4.0])
     ```
     """
-    module: Any = importlib.import_module("adjoint.jit.function")
+    with uncollected():  # all that loading makes stays
+        module: Any = importlib.import_module("adjoint.jit.function")
     if branches not in ("auto", "guards", "native"):
         raise ValueError(f"jit: branches must be 'auto', 'guards' or 'native', not {branches!r}.")
     options = module.JitOptions(static_argnums, static_argnames, strict, branches)

@@ -7,7 +7,6 @@ import inspect
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import adjoint.numpy  # noqa: F401  # pyright: ignore[reportUnusedImport]  (gives traced values NumPy's protocols)
@@ -15,6 +14,7 @@ from adjoint import tree
 from adjoint.base.config import config
 from adjoint.base.errors import ControlFlowError
 from adjoint.base.forking import free_in_child
+from adjoint.base.records import record
 from adjoint.base.source import by_name, user_facing, warn_user
 from adjoint.compile.callable import Entry
 from adjoint.jit.lowered import Lowered
@@ -81,7 +81,7 @@ class Variants:
         return any(guarded.acts for guarded in self.programs)
 
 
-@dataclass(frozen=True)
+@record
 class JitOptions:
     """The options of `jit`."""
 

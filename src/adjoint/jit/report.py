@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from adjoint.base.records import record
 from adjoint.base.source import short
 from adjoint.jit.executable import COMPILED, Executable, known_executable
 from adjoint.jit.trace import GuardedProgram
@@ -17,7 +18,7 @@ from adjoint.transform.subprograms import halves_of
 __all__ = ["Report", "SpecializationReport"]
 
 
-@dataclasses.dataclass(frozen=True)
+@record
 class SpecializationReport:
     """One path through a function, compiled."""
 
@@ -36,7 +37,7 @@ class SpecializationReport:
     calls: int
 
 
-@dataclasses.dataclass(frozen=True)
+@record
 class Report:
     """All specializations of a compiled function. Print it, show it in a notebook, or take `as_dict()`."""
 

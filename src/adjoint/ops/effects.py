@@ -17,6 +17,7 @@ import numpy as np
 
 from adjoint import tree
 from adjoint.base.errors import CheckError
+from adjoint.base.records import record
 from adjoint.ops.calculus import Flat
 from adjoint.program.op import EffectKind, primitive
 from adjoint.program.program import Equation, Program, Var
@@ -89,7 +90,7 @@ class Effect(Flat):
         return ""
 
 
-@dataclasses.dataclass(frozen=True)
+@record
 class Arguments:
     """Arguments of a call: numbers and arrays are operands of the primitive, all else stands here."""
 

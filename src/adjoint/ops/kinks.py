@@ -6,15 +6,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from adjoint.base.records import record
+
 __all__ = ["NonSmooth", "second_gap"]
 
 
-@dataclass(frozen=True)
+@record
 class NonSmooth:
     """kind: "kink" (continuous), "jump", or "singular" (an infinite derivative); `hull`: all generalized derivatives.
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from adjoint.base.errors import ProgramError
+from adjoint.base.records import record
 
 if TYPE_CHECKING:
     from adjoint.program.program import Program
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["Circuit", "circuit_of"]
 
 
-@dataclass(frozen=True)
+@record
 class Circuit:
     """Nodes in order, each ("input", number), ("constant", value), ("add", a, b) or ("multiply", a, b).
 

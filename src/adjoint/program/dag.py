@@ -6,10 +6,10 @@ A node is any value that hashes; an edge (a, b) says that b needs what a gives.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from adjoint.base.errors import ProgramError
+from adjoint.base.records import record
 
 if TYPE_CHECKING:
     from adjoint.program.op import Op
@@ -133,7 +133,7 @@ class Dag:
         return f"<Dag of {len(self.nodes)} nodes, {len(self.edges)} edges>"
 
 
-@dataclass(frozen=True)
+@record
 class Bipartite:
     """A program as a graph of two kinds of nodes: variables by number, and functions with the variables they read and
     write. A function may have several results; `program()` is the program again.

@@ -38,6 +38,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, dataclass_transform
 
+from adjoint.base.records import record
 from adjoint.program.layout import Strides, compact, is_compact
 from adjoint.program.trace import bind
 from adjoint.program.types import ArrayType, Value
@@ -50,7 +51,7 @@ PRIMITIVES: dict[
 ] = {}  # name of the class -> class, for saved programs, documentation and the contract test
 
 
-@dataclasses.dataclass(frozen=True)
+@record
 class EffectKind:
     """What a primitive does beside computing its result."""
 
@@ -236,7 +237,7 @@ def primitive(cls: C) -> C:
 
     A missing rule fails here, at import. Outside of this library a class may be declared anew, as in a notebook.
     """
-    declared = dataclasses.dataclass(frozen=True, repr=False)(cls)
+    declared = record(repr=False)(cls)
     missing = sorted(getattr(declared, "__abstractmethods__", ()))
     if missing:
         raise TypeError(f"primitive {cls.__name__} does not answer: {', '.join(missing)}")

@@ -12,6 +12,7 @@ import numpy as np
 
 from adjoint.base.numpy_warnings import with_lines_of_users
 from adjoint.base.origins import Origin, pin, unpin
+from adjoint.base.records import record
 from adjoint.base.source import Location, equation_lines
 from adjoint.program.circuits import Circuit, circuit_of
 from adjoint.program.dag import Bipartite, Dag, bipartite_of, dag_of
@@ -29,7 +30,7 @@ class Var:
         self.type = kind
 
 
-@dataclass(frozen=True)
+@record
 class Literal:
     """A number written into an equation."""
 
@@ -75,7 +76,7 @@ class Equation:
         fields["location"], fields["scope"], fields["quiet"], fields["pulled"] = location, scope, quiet, pulled
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Program:
     """inputs, constants, equations, outputs.
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from adjoint.base.errors import DtypeError
+from adjoint.base.records import record
 from adjoint.tree.registry import register_leaf
 
 # What flows through a program: an ndarray, a NumPy scalar, a Python number, or a traced value that stands for one.
@@ -18,7 +19,7 @@ Value: TypeAlias = Any
 _fresh = itertools.count()
 
 
-@dataclass(frozen=True)
+@record
 class Size:
     """A length that is known only when the program runs (the number of turns of a while loop, say)."""
 
@@ -37,7 +38,7 @@ class Size:
 Shape: TypeAlias = tuple[Any, ...]  # of int | Size
 
 
-@dataclass(frozen=True)
+@record
 class ArrayType:
     """Shape and dtype of an array; `weak` marks a Python number, which gives way in promotion (NEP 50).
 

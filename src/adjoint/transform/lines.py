@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import Any
 
 from adjoint.base.origins import Origin, origin, pin, pinned, unpin
+from adjoint.base.records import record
 from adjoint.program.trace import Tracer
 from adjoint.program.types import Value
 from adjoint.transform.entries import op_of
@@ -27,7 +27,7 @@ class NotedOrigin(Origin):
     note: Any = None
 
 
-@dataclass(frozen=True)
+@record
 class Lining:
     """What is wanted of tapes while it is in force.
 

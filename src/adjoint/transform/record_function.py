@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from adjoint import tree
+from adjoint.base.records import record
 from adjoint.base.source import here
 from adjoint.program.freezing import without_draws
 from adjoint.program.program import Program
@@ -32,7 +32,7 @@ Bind: TypeAlias = Callable[[Sequence[Value]], tuple[Callable[..., Any], Sequence
 NO_GENERATORS = GeneratorArguments("record_function", ())
 
 
-@dataclass(frozen=True)
+@record
 class RecordedFunction:
     """What a function does: its outputs are the leaves of the result, then those of the random generators."""
 

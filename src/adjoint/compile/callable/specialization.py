@@ -11,11 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import CellType, CodeType
 from typing import Any, TypeAlias, final
 
 import numpy as np
+
+from adjoint.base.records import record
 
 __all__ = [
     "Absent",
@@ -51,7 +53,7 @@ __all__ = [
 
 
 @final
-@dataclass(frozen=True)
+@record
 class ArrayLeaf:
     """An array, exactly np.ndarray, C-contiguous, aligned, in the machine's byte order, of this dtype and shape.
 
@@ -64,7 +66,7 @@ class ArrayLeaf:
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class ContentLeaf:
     """An array as `ArrayLeaf` has it, with exactly these elements, compared by their bytes."""
 
@@ -72,7 +74,7 @@ class ContentLeaf:
 
 
 @final
-@dataclass(frozen=True)
+@record
 class NumberLeaf:
     """A number of exactly this class: float, int (of 64 bits), bool, complex, or a class of NumPy scalars."""
 
@@ -81,7 +83,7 @@ class NumberLeaf:
 
 
 @final
-@dataclass(frozen=True)
+@record
 class DictNode:
     """A dict with exactly these keys, in any order; or not `exact`: with these and any others."""
 
@@ -91,7 +93,7 @@ class DictNode:
 
 
 @final
-@dataclass(frozen=True)
+@record
 class TupleNode:
     """A tuple of this length; or, with its class given, a named tuple."""
 
@@ -100,7 +102,7 @@ class TupleNode:
 
 
 @final
-@dataclass(frozen=True)
+@record
 class ListNode:
     """A list of this length; or, with its class given, an object of a class made from it."""
 
@@ -109,7 +111,7 @@ class ListNode:
 
 
 @final
-@dataclass(frozen=True)
+@record
 class ObjectNode:
     """An object of exactly this class whose `__dict__` has exactly these attributes: a dataclass, say.
 
@@ -124,13 +126,13 @@ class ObjectNode:
 
 
 @final
-@dataclass(frozen=True)
+@record
 class Absent:
     """No object at all: a key that a dict does not have, an attribute without a value."""
 
 
 @final
-@dataclass(frozen=True)
+@record
 class Same:
     """This very object: None, a function, a flag, a class."""
 
@@ -138,7 +140,7 @@ class Same:
 
 
 @final
-@dataclass(frozen=True)
+@record
 class Equal:
     """This object, or an equal one of the same class: str, bytes, int, bool; float and complex are compared by bits."""
 
@@ -146,7 +148,7 @@ class Equal:
 
 
 @final
-@dataclass(frozen=True)
+@record
 class Defined:
     """A function with this very code, these defaults and keyword defaults: the objects, not what the latter hold."""
 
@@ -162,7 +164,7 @@ Node: TypeAlias = Leaf | DictNode | TupleNode | ListNode | ObjectNode
 
 
 @final
-@dataclass(frozen=True)
+@record
 class Cell:
     """The content of a closure's cell."""
 
@@ -171,7 +173,7 @@ class Cell:
 
 
 @final
-@dataclass(frozen=True)
+@record
 class Global:
     """An entry of a dict of names, by its name."""
 
@@ -181,7 +183,7 @@ class Global:
 
 
 @final
-@dataclass(frozen=True)
+@record
 class Fixed:
     """An object known beforehand, whose content is looked at again: a list of arrays, say."""
 
@@ -190,7 +192,7 @@ class Fixed:
 
 
 @final
-@dataclass(frozen=True)
+@record
 class Current:
     """The value of a context variable in the context of the call, or its default."""
 
@@ -204,7 +206,7 @@ Captured: TypeAlias = Cell | Global | Fixed | Current
 
 
 @final
-@dataclass(frozen=True)
+@record
 class OutputType:
     """An array that is made for each call; as a NumPy scalar when it has no axes, as NumPy's functions do."""
 
@@ -218,7 +220,7 @@ class OutputType:
 
 
 @final
-@dataclass(frozen=True)
+@record
 class Output:
     """The kernel's output of this number."""
 
@@ -226,7 +228,7 @@ class Output:
 
 
 @final
-@dataclass(frozen=True)
+@record
 class Passed:
     """The very object that was matched with this node (this very node of the argument trees, not an equal one)."""
 
@@ -234,7 +236,7 @@ class Passed:
 
 
 @final
-@dataclass(frozen=True)
+@record
 class Constant:
     """An object that is the same at each call."""
 
@@ -242,25 +244,25 @@ class Constant:
 
 
 @final
-@dataclass(frozen=True)
+@record
 class TupleOf:
     items: Sequence[Build]
 
 
 @final
-@dataclass(frozen=True)
+@record
 class ListOf:
     items: Sequence[Build]
 
 
 @final
-@dataclass(frozen=True)
+@record
 class DictOf:
     items: Mapping[Any, Build]
 
 
 @final
-@dataclass(frozen=True)
+@record
 class CallOf:
     """What a Python callable makes of the items: `make(*items)`. Named tuples and containers of other classes."""
 
@@ -272,7 +274,7 @@ Build: TypeAlias = Output | Passed | Constant | TupleOf | ListOf | DictOf | Call
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Specialization:
     """A kernel, the calls that it takes, and what it gives back.
 

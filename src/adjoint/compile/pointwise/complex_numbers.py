@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from adjoint.base.records import record
 from adjoint.compile import vector_math
 from adjoint.compile.ir import Function
 from adjoint.compile.pointwise.registers import Dtype, Element
@@ -16,7 +16,7 @@ from adjoint.compile.vector_math.vectors import Lanes, where
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-@dataclass(frozen=True)
+@record
 class Complex:
     """A complex number as two real ones."""
 

@@ -7,12 +7,12 @@ type, in every lane. Nothing is contracted: a product and a sum round twice unle
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+from adjoint.base.records import record
 from adjoint.compile.ir import Function, Value, shared_function
 
 
-@dataclass(frozen=True)
+@record
 class Format:
     """A floating-point format: value = ± 1.m · 2^(e - bias), `mantissa` bits m behind the point."""
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from adjoint.base.records import record
 from adjoint.program.trace import Tracer
 from adjoint.program.types import Value
 
 
-@dataclass(frozen=True)
+@record
 class Files:
     """A directory for temporary files; each is deleted when nobody refers to its array any more."""
 

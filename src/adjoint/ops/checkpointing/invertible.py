@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from adjoint.base.records import record
 from adjoint.ops.checkpointing.drift_check import sampled, warn_of_drift
 from adjoint.ops.checkpointing.step import record_reverse_step
 from adjoint.ops.control.base import Flags, zeros
@@ -21,7 +21,7 @@ from adjoint.program.save import RECORDS
 from adjoint.program.types import Value, type_of
 
 
-@dataclass(frozen=True)
+@record
 class Invertible:
     """A plan for `scan`: nothing is kept but the last carry.
 
@@ -38,7 +38,7 @@ class Invertible:
     inverse: Callable[..., Any] | None = None
 
 
-@dataclass(frozen=True)
+@record
 class BodyInverse:
     """What a loop has instead of a plan: the inverse of its body, (constants, carry, x) → carry."""
 

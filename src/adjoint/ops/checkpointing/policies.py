@@ -7,9 +7,9 @@ everything else is recomputed from them and from the arguments.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from adjoint.base.records import record
 from adjoint.base.source import describe
 from adjoint.ops.calculus import Linear
 from adjoint.ops.checkpointing.disk import Files
@@ -42,7 +42,7 @@ class Mark(Linear):
         return self(xs[0])
 
 
-@dataclass(frozen=True)
+@record
 class Intermediate:
     """A result inside a checkpointed function, as a user policy sees it.
 
@@ -72,7 +72,7 @@ class Intermediate:
         return Intermediate(eq.op.title, *types, name, describe(eq.location), eq.scope)
 
 
-@dataclass(frozen=True)
+@record
 class Policy:
     """What may be kept.
 
@@ -90,7 +90,7 @@ class Policy:
         return None
 
 
-@dataclass(frozen=True)
+@record
 class Everything(Policy):
     """All results may be kept: as without a checkpoint."""
 
@@ -98,7 +98,7 @@ class Everything(Policy):
         return True
 
 
-@dataclass(frozen=True)
+@record
 class Products(Policy):
     """Results of matrix products, contractions and convolutions, which cost much for their size."""
 
@@ -106,7 +106,7 @@ class Products(Policy):
         return eq.op.contracts
 
 
-@dataclass(frozen=True)
+@record
 class Named(Policy):
     """Values that `checkpoint_name` has given one of these names."""
 
@@ -116,7 +116,7 @@ class Named(Policy):
         return isinstance(eq.op, Mark) and eq.op.name in self.names
 
 
-@dataclass(frozen=True)
+@record
 class AllBut(Policy):
     """All values but those that `checkpoint_name` has given one of these names."""
 
@@ -126,7 +126,7 @@ class AllBut(Policy):
         return not (isinstance(eq.op, Mark) and eq.op.name in self.names)
 
 
-@dataclass(frozen=True)
+@record
 class Chosen(Policy):
     """What a user function says."""
 
@@ -136,7 +136,7 @@ class Chosen(Policy):
         return bool(self.choose(Intermediate.of(eq)))
 
 
-@dataclass(frozen=True)
+@record
 class Offloaded(Policy):
     """What another policy keeps, in files (where values are known: compiled programs keep it in memory)."""
 

@@ -22,11 +22,11 @@ iterations are computed in all. The state that is being worked on is not counted
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from adjoint.base.records import record
 from adjoint.ops.checkpointing.disk import Files
 from adjoint.ops.checkpointing.unequal_costs import cheapest_advances
 from adjoint.program.save import RECORDS
@@ -67,7 +67,7 @@ class Step(NamedTuple):
     reversed: int | None  # the iteration that is then taken backwards, if one is
 
 
-@dataclass(frozen=True)
+@record
 class Plan:
     """What a loop keeps. `disk` says where, when it is not memory.
 
@@ -121,7 +121,7 @@ class Plan:
                 end -= 1
 
 
-@dataclass(frozen=True)
+@record
 class Recompute(Plan):
     """Keep nothing but the first state: every other one is computed again from it.
 
@@ -137,7 +137,7 @@ class Recompute(Plan):
         return k - 1
 
 
-@dataclass(frozen=True)
+@record
 class Halving(Plan):
     """Keep the state in the middle, and do the same with both halves.
 
@@ -153,7 +153,7 @@ class Halving(Plan):
         return k // 2 if s > 1 else k - 1
 
 
-@dataclass(frozen=True)
+@record
 class CheckpointsAt(Plan):
     """Keep the states after these numbers of iterations, and the first state.
 
@@ -174,7 +174,7 @@ class CheckpointsAt(Plan):
         return k - 1
 
 
-@dataclass(frozen=True)
+@record
 class Revolve(Plan):
     """Keep S states at once, and recompute as few iterations as possible: binomial checkpointing, as in revolve.
 
@@ -216,7 +216,7 @@ class Revolve(Plan):
         return cheapest_advances(self.costs, self.capacity(length))
 
 
-@dataclass(frozen=True)
+@record
 class Online(Plan):
     """Keep S states at once in a loop whose length is not known; as many iterations again as `Revolve`, or few more.
 
@@ -272,7 +272,7 @@ class OnlineCheckpoints:
         return row
 
 
-@dataclass(frozen=True)
+@record
 class OnDisk(Plan):
     """Another plan, with the states in files."""
 
@@ -296,7 +296,7 @@ class OnDisk(Plan):
         return self.plan.table(length)
 
 
-@dataclass(frozen=True)
+@record
 class Disk:
     """Keep the states in temporary files: S of them at once, or all of them.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from math import comb
 from typing import Any
@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.base.errors import UnsupportedError
+from adjoint.base.records import record
 from adjoint.ops.calculus import Differential, fit, total
 from adjoint.ops.elementwise.nary_ufuncs import adjoint_product, product
 from adjoint.ops.elementwise.pointwise import Pointwise, spread
@@ -31,7 +32,7 @@ AT_ONCE = 2048  # elements that a kernel works on together: their nodes stay in 
 NODES = 430  # numbers for each element that kernels work on; measured
 
 
-@dataclass(frozen=True)
+@record
 class Family:
     """A function of named arguments and the kernel of its derivatives.
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.stats
 
+from adjoint.base.records import record
 from adjoint.program.types import Value
 from adjoint.scipy.arguments import along, constant, demand, floating, for_traced
 from adjoint.scipy.stats.moments import variance
@@ -237,7 +237,7 @@ def circstd(samples: Value, high: Any = 2 * np.pi, low: Any = 0, normalize: bool
     return width if normalize else width * ((high - low) / (2.0 * np.pi))
 
 
-@dataclass(frozen=True)
+@record
 class DirectionalStats:
     """What `directional_stats` gives."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +11,7 @@ import scipy.special
 import scipy.stats
 
 from adjoint.base.errors import UnsupportedError
+from adjoint.base.records import record
 from adjoint.program.types import Value
 from adjoint.scipy.arguments import constant, demand, floating, for_traced, read
 from adjoint.scipy.stats.reductions import centered, check_policy, gathered, kept
@@ -84,7 +84,7 @@ def pointbiserialr(
     return SignificanceResult(*[kept(part, y.ndim, axis) if keepdims else part for part in (r, p)])
 
 
-@dataclass(frozen=True)
+@record
 class LinregressResult:
     """What `linregress` gives: five numbers to unpack, and the standard error of the intercept."""
 

@@ -7,12 +7,12 @@ in one go only where this leaves at every element the order as it was.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
 
+from adjoint.base.records import record
 from adjoint.ops.arrays.index import ScatterSum
 from adjoint.ops.arrays.rearrange import Broadcast, Concatenate
 from adjoint.program.program import Atom, Equation
@@ -32,7 +32,7 @@ class Outside(Protocol):
     def kind(self, number: int) -> ArrayType: ...
 
 
-@dataclass(frozen=True)
+@record
 class Part:
     """An operand: result k of one iteration of a candidate, or (without a candidate) anything."""
 

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from adjoint.base.records import record
 from adjoint.program.types import is_whole
 from adjoint.simplify.dead_code import acts
 from adjoint.simplify.reroll.moving_slices import INDEXED, MovingSlices
@@ -28,21 +29,21 @@ WIDEST_BOUNDARY = 2  # iterations at the ends that may read something else than 
 MOST_WITH_BOUNDARY = 1 << 12  # elements of a stack that is copied for that
 
 
-@dataclass(frozen=True)
+@record
 class Invariant:
     """A loop invariant: one value in all iterations."""
 
     number: int
 
 
-@dataclass(frozen=True)
+@record
 class Inner:
     """Result k of the same iteration."""
 
     result: int
 
 
-@dataclass(frozen=True)
+@record
 class Carried:
     """Result k of `delay` iterations before; in the first iterations, one of `starts`."""
 
@@ -54,7 +55,7 @@ class Carried:
         return len(self.starts)
 
 
-@dataclass(frozen=True)
+@record
 class Strided:
     """Result k of iteration `first + step t` of an earlier candidate (t: induction variable), or what it carried in."""
 
@@ -65,14 +66,14 @@ class Strided:
     carried: Carried | None = None
 
 
-@dataclass(frozen=True)
+@record
 class Gathered:
     """Literals, constants or values from anywhere, iteration by iteration."""
 
     numbers: tuple[int, ...]
 
 
-@dataclass(frozen=True)
+@record
 class WithBoundary:
     """Results of an earlier candidate, and other values in the first and last iterations."""
 

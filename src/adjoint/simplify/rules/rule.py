@@ -7,9 +7,9 @@ once and then looked up, so an equation that no rule fits costs one look into a 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from adjoint.base.records import record
 from adjoint.ops.elementwise.pointwise import Ufunc
 from adjoint.program.op import Op
 from adjoint.program.program import Atom
@@ -24,7 +24,7 @@ ANY: Any = object()  # an input of any origin
 Apply: TypeAlias = Callable[[Any, Any, tuple[Atom, ...], Any], Any]
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Rule:
     """`title` is the identity in words or letters; `note` says where the two sides differ, if they do."""
 
