@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 
 import adjoint as ad
 from adjoint import optimize
-from tests.optimize.functions import STANDARD, rosenbrock
+from tests.optimize.functions import STANDARD
 
 
 @pytest.mark.row("17.0", "17.1.1")
@@ -95,8 +95,32 @@ def test_gauss_newton_directions_always_fall():
 
 @pytest.mark.row("17.6")
 def test_costs_can_be_compared():
-    counts = {m: optimize.minimize(rosenbrock, np.array([-1.2, 1.0]), method=m).evaluations
-              for m in ("bfgs", "lbfgs", "newton", "newton-cg")}  # fmt: skip
-    assert set(counts["newton"]) == {"value", "gradient", "hessian"}
-    assert set(counts["newton-cg"]) == {"value", "gradient", "hvp"}
-    assert counts["newton"]["gradient"] < counts["bfgs"]["gradient"]
+    """Per method: calls of oracles, linear equations, memory; counted against the functions themselves."""
+    n, calls = 12, []
+    valley = lambda x: np.sum(100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2)
+
+    def spied(x):
+        calls.append(1)
+        return valley(x)
+
+    found = optimize.compare(spied, np.full(n, 0.5), methods=["cg", "lbfgs", "bfgs", "newton-cg", "newton"])
+    costs = {trial.method: trial for trial in found.trials}
+    assert {trial.status for trial in found.trials} == {"converged"}
+    assert set(costs["newton"].evaluations) == {"value", "gradient", "hessian", "solve"}
+    assert set(costs["newton-cg"].evaluations) == {"value", "gradient", "hvp", "solve"}
+    assert costs["newton"].evaluations["gradient"] < costs["bfgs"].evaluations["gradient"]
+    assert costs["newton"].evaluations["solve"] == costs["newton"].evaluations["hessian"]
+    assert costs["newton-cg"].evaluations["solve"] == costs["newton-cg"].iterations
+    calls.clear()
+    (alone,) = optimize.compare(spied, np.full(n, 0.5), methods=["bfgs"]).trials
+    assert len(calls) - 1 <= alone.evaluations["value"] == alone.evaluations["gradient"] <= len(calls)
+    words = 8 * n
+    assert costs["cg"].memory < 5 * words < costs["bfgs"].memory
+    assert costs["bfgs"].memory == pytest.approx(n * words, rel=0.2)
+    assert costs["lbfgs"].memory == pytest.approx(20 * words, rel=0.2)
+    assert costs["newton-cg"].memory < 3 * words
+    head, _, *rows = found.table().splitlines()
+    assert "solve" in head
+    assert len(rows) == 5
+    assert "newton-cg" in repr(found)
+    assert "<td>newton</td>" in found._repr_html_()

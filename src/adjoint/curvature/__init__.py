@@ -26,6 +26,7 @@ from adjoint.curvature.gauss_newton import (
     hessian_split,
 )
 from adjoint.curvature.inverse import factored_hessian, inverse_hvp, inverse_hvp_costs
+from adjoint.curvature.kronecker_factors import kronecker_gauss_newton
 from adjoint.curvature.quadratic import QuadraticModel, quadratic_model
 
 __all__ = [
@@ -51,6 +52,7 @@ __all__ = [
     "hvp_times",
     "inverse_hvp",
     "inverse_hvp_costs",
+    "kronecker_gauss_newton",
     "output_fisher",
     "predicted_hvp_costs",
     "quadratic_model",

@@ -9,6 +9,7 @@ found.status, float(np.round(found.value["b"], 6))  # → ('converged', -2.0)
 
 from adjoint.optimize import certificates, manifolds, proximal, sets, updates
 from adjoint.optimize.bilevel import bilevel
+from adjoint.optimize.comparison import Comparison, Trial, compare
 from adjoint.optimize.composite.coordinates import BlockCoordinateDescent
 from adjoint.optimize.composite.frank_wolfe import FrankWolfe
 from adjoint.optimize.composite.mirror_descent import ExponentiatedGradient, MirrorDescent
@@ -55,6 +56,7 @@ from adjoint.optimize.second_order.sparse_newton import SparseNewton
 from adjoint.optimize.second_order.trust_region import TrustRegion
 from adjoint.optimize.stochastic.armijo import StochasticArmijo
 from adjoint.optimize.stochastic.curved import NaturalGradient, StochasticGaussNewton, StochasticNewton
+from adjoint.optimize.stochastic.kfac import KFAC
 from adjoint.optimize.stochastic.objectives import FiniteSum
 from adjoint.optimize.stochastic.stepping import TrainingState, training_step
 from adjoint.optimize.stochastic.trained import Epoch, Trained
@@ -66,6 +68,7 @@ __all__ = [
     "BFGS",
     "FISTA",
     "ITP",
+    "KFAC",
     "LBFGS",
     "LBFGSB",
     "SAGA",
@@ -76,6 +79,7 @@ __all__ = [
     "BlockCoordinateDescent",
     "Broyden",
     "Chandrupatla",
+    "Comparison",
     "ConjugateGradients",
     "CubicNewton",
     "Epoch",
@@ -118,11 +122,13 @@ __all__ = [
     "ThreeOperatorSplitting",
     "Trained",
     "TrainingState",
+    "Trial",
     "TrustRegion",
     "best_of",
     "between",
     "bilevel",
     "certificates",
+    "compare",
     "contours",
     "curve_fit",
     "equality",

@@ -90,7 +90,7 @@ class Problem(Counter):
         f: Callable[[Any], Any],
         unknowns: Unknowns,
         tol: Any,
-        names: tuple[str, ...] = ("value", "gradient", "hvp", "hessian"),
+        names: tuple[str, ...] = ("value", "gradient", "hvp", "hessian", "solve"),
         lower: Value | None = None,
         upper: Value | None = None,
         gradient: Callable[[Any], Any] | None = None,

@@ -82,7 +82,7 @@ class CubicNewton:
 
     sigma: float = 1.0
     accept: float = 1e-4
-    needs = ("value", "gradient", "hessian")
+    needs = ("value", "gradient", "hessian", "solve")
     descends = True
 
     def init(self, problem: Problem, x: Value) -> _State:

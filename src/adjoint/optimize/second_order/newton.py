@@ -61,7 +61,7 @@ class Newton:
 
     curvature: str = "regularize"
     search: Any = field(default_factory=Armijo)
-    needs = ("value", "gradient", "hessian")
+    needs = ("value", "gradient", "hessian", "solve")
     descends = True
 
     def __post_init__(self) -> None:

@@ -79,7 +79,7 @@ class NewtonCG:
     largest: float = 1e10
     accept: float = 1e-4
     inner: int | None = None  # the largest number of products in a step
-    needs = ("value", "gradient", "hvp")
+    needs = ("value", "gradient", "hvp", "solve")
     descends = True
 
     def init(self, problem: Problem, x: Value) -> _State:
@@ -93,6 +93,7 @@ class NewtonCG:
         size = norm(g)
         tol = np.minimum(0.5, np.sqrt(size)) * size
         limit = min(problem.size * 2, 10000) if self.inner is None else self.inner
+        problem.count("solve")
         p, Hp = solve_steihaug(problem, x, g, radius, tol, max(limit, 1))
         promised = -(np.vdot(g, p) + 0.5 * np.vdot(p, Hp))
         moved = x + p

@@ -44,7 +44,7 @@ class SparseNewton:
     """
 
     search: Any = field(default_factory=Armijo)
-    needs = ("value", "gradient", "hessian")
+    needs = ("value", "gradient", "hessian", "solve")
     descends = True
     plain = True
 
@@ -61,6 +61,7 @@ class SparseNewton:
         size = max(float(np.max(np.abs(H.diagonal()))), 1e-30)
         shift, solve = 0.0, None
         for _ in range(SHIFTS):
+            problem.count("solve")
             try:
                 solve = factorize_definite(H + shift * sparse.eye_array(len(g)) if shift else H)
                 break

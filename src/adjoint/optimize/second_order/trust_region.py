@@ -106,6 +106,7 @@ class _State(NamedTuple):
 def decompose_hessian(problem: Problem, x: Value) -> tuple[Value, Value]:
     """Eigenvalues and eigenvectors of the Hessian."""
     H = problem.hessian(x)
+    problem.count("solve")
     return tuple(np.linalg.eigh(np.where(np.isfinite(H), H, 0.0)))  # type: ignore[return-value]
 
 
@@ -129,7 +130,7 @@ class TrustRegion:
     largest: float = 1e6
     accept: float = 1e-4
     step_rule: str = "exact"
-    needs = ("value", "gradient", "hessian")
+    needs = ("value", "gradient", "hessian", "solve")
     descends = True
     bounds = True
 

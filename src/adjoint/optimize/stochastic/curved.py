@@ -25,23 +25,28 @@ from adjoint.optimize.stochastic.stepping import Report
 from adjoint.optimize.updates.rule import apply, like
 from adjoint.program.types import Value
 
-__all__ = ["NaturalGradient", "StochasticGaussNewton", "StochasticNewton"]
+__all__ = ["Composed", "NaturalGradient", "StochasticGaussNewton", "StochasticNewton", "draw_for_curvature"]
 
 DENSE = 200  # parameters: up to so many the matrix is formed
+
+
+def draw_for_curvature(method: Any, mean: FiniteSum, indices: Value, rng: Any) -> Value:
+    """The examples S' of the curvature, as many as `curvature_batch` says or as the gradient has."""
+    if rng is None:
+        raise TypeError(f"{type(method).__name__}: the batch of the curvature is drawn at random: give train rng=.")
+    size = method.curvature_batch or np.shape(indices)[0]
+    if size > mean.size:
+        raise ValueError(f"{type(method).__name__}: curvature_batch={size}, and there are {mean.size} examples.")
+    return mean.sample(rng, size)
 
 
 def _curved_step(
     method: Any, mean: FiniteSum, params: Any, indices: Value, weight: Any, rng: Any, count: Value, product: Any
 ) -> tuple[Any, Any, Report]:
     """The step with C given as (drawn examples, w, v) → C(w) v."""
-    if rng is None:
-        raise TypeError(f"{type(method).__name__}: the batch of the curvature is drawn at random: give train rng=.")
+    drawn = draw_for_curvature(method, mean, indices, rng)
     gradient = mean.gradient(params, indices, weight)
     rate, damping = method.number("learning_rate", count), method.number("damping", count)
-    size = method.curvature_batch or np.shape(indices)[0]
-    if size > mean.size:
-        raise ValueError(f"{type(method).__name__}: curvature_batch={size}, and there are {mean.size} examples.")
-    drawn = mean.sample(rng, size)
     flat, unravel = tree.ravel(gradient)
     point = tree.ravel(params)[0]
     damped = lambda v: tree.ravel(product(drawn, unravel(point), unravel(v)))[0] + like(damping, v) * v
@@ -84,7 +89,7 @@ class StochasticNewton(StochasticMethod):
         return _curved_step(self, mean, params, indices, weight, rng, count, product)
 
 
-class _Composite(StochasticMethod):
+class Composed(StochasticMethod):
     """Methods for losses of the form ℓ(f(w, x), y), one example at a time; data are pairs (x, y)."""
 
     model: Callable[..., Any]
@@ -104,7 +109,7 @@ class _Composite(StochasticMethod):
 
 @final
 @dataclass(frozen=True)
-class StochasticGaussNewton(_Composite):
+class StochasticGaussNewton(Composed):
     """w⁺ = w - γ (G(w; S') + η I)⁻¹ g(w; S), where G is the mean of JᵀQJ over examples, for `train`.
 
     `model(w, x)` and `outer(z, y)` are of one example; the loss for `train` is `method.loss`.
@@ -136,7 +141,7 @@ class StochasticGaussNewton(_Composite):
 
 @final
 @dataclass(frozen=True)
-class NaturalGradient(_Composite):
+class NaturalGradient(Composed):
     """w⁺ = w - γ (F(w; S') + η I)⁻¹ g(w; S) with the Fisher matrix of a batch of its own, for `train`.
 
     `outer(θ, y)` is -log q(y; θ). Outcomes are all of `support` with their probabilities (exact), drawn from the model
