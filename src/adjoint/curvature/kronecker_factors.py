@@ -43,8 +43,8 @@ def kronecker_gauss_newton(loss: Loss, model: Function, *, samples: tuple[tree.T
     `kronecker_gauss_newton(loss, model, samples=(x, y))(w)`, with model(w, x) and loss(z, y) of one example, is a tree
     like w of linear maps on the elements of a leaf: A ⊗ G for the matrices that are used in products (NumPy's `@`, dot,
     einsum; the rows of a matrix that is multiplied count as examples), and the exact block for all others, of which
-    only the diagonal is kept where they have more than 512 elements. A matrix that is used several times gets the mean of
-    its A and the sum of its G. For likelihoods of exponential families these are blocks of Fisher's matrix.
+    only the diagonal is kept where they have more than 512 elements. A matrix that is used several times gets the mean
+    of its A and the sum of its G. For likelihoods of exponential families these are blocks of Fisher's matrix.
 
     ```python
     layer, squares = lambda W, x: x @ W, lambda z, y: 0.5 * np.sum((z - y) ** 2)
