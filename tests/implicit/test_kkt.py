@@ -199,3 +199,13 @@ def test_traced_values_that_are_no_arguments_are_refused_with_a_remedy():
     for transformed in (ad.jacrev(outer), ad.jit(ad.jacrev(outer))):
         with pytest.raises(ad.RuleError, match="Pass the value as an argument"):
             transformed(POINT)
+
+
+@pytest.mark.parametrize("run", [lambda f: f, ad.jit], ids=["eager", "jit"])
+def test_kinks_in_what_nobody_moves_are_no_kinks_of_the_solution(run):
+    floors = np.zeros(3)  # on the kink of the maximum; an input of compiled programs, as every array that is read
+    F = lambda x, p: x**3 + x - p * (1 + np.sum(np.maximum(x * floors, 0.0)))
+    root = lambda p: ad.optimize.root(F, 0.5, p).value
+    step = 1e-6
+    difference = (root(2.0 + step) - root(2.0 - step)) / (2 * step)
+    np.testing.assert_allclose(run(lambda p: ad.jvp(root, (p,), (1.0,))[1])(2.0), difference, rtol=1e-6)
