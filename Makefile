@@ -8,7 +8,7 @@ BENCH := .venv-bench
 PEERS := jax casadi numba torch==2.13.0 asdex sparsejac
 # Libraries whose values tests hold as numbers, at the versions that were recorded; heavy, and never part of `make test`.
 JUDGES := .venv-judges
-RECORDED := torch==2.13.0 expecttest optax jax casadi numba
+RECORDED := torch==2.13.0 expecttest optax jax casadi numba transformers mapie crepes netcal
 # Small matrices gain nothing from BLAS's own threads, and lose much when the machine is busy or tests run side by side.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 WORKERS ?= 2
@@ -30,7 +30,7 @@ help:
 	@echo "make test    lint, then the test suite (WORKERS=2, TESTS=tests/ops to choose)"
 	@echo "make test-quick  ruff and the tests that tell within a minute whether the library is alive"
 	@echo "make test-all  make test, then the exhaustive sweeps of which it runs a part (make test-sweeps: these alone)"
-	@echo "make judges  values that tests hold as numbers, computed again by PyTorch, JAX, CasADi and mpmath; installs them"
+	@echo "make judges  values that tests hold as numbers, computed again by PyTorch, JAX, CasADi, mpmath, MAPIE; installs them"
 	@echo "make lint    ruff and pyright"
 	@echo "make docs    the documentation with its pictures, into site/"
 	@echo "make pictures  the pictures and tables of the documentation, drawn anew (make docs does it too)"

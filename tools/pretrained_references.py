@@ -6,15 +6,17 @@ python tools/pretrained_references.py
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 from transformers import GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM
 
+FILE = Path(__file__).resolve().parent.parent / "tests/data/pretrained.npz"
 TOKENS = [[3, 1, 4, 1, 5, 9, 2, 6], [2, 7, 1, 8, 2, 8, 1, 8]]
 
 
-def main() -> None:
+def compute() -> dict[str, Any]:
     torch.manual_seed(0)
     gpt2 = GPT2LMHeadModel(GPT2Config(vocab_size=13, n_positions=16, n_embd=8, n_layer=2, n_head=2))
     config = LlamaConfig(vocab_size=13, hidden_size=8, intermediate_size=12, num_hidden_layers=2, num_attention_heads=4,
@@ -30,9 +32,12 @@ def main() -> None:
             found[f"{name}/scores"] = model(torch.tensor(TOKENS)).logits.numpy()
         for key, array in model.state_dict().items():
             found[f"{name}/{key}"] = array.numpy()
-    path = Path(__file__).resolve().parent.parent / "tests/data/pretrained.npz"
-    np.savez_compressed(path, **found)
-    print(path, path.stat().st_size)
+    return found
+
+
+def main() -> None:
+    np.savez_compressed(FILE, **compute())
+    print(FILE, FILE.stat().st_size)
 
 
 if __name__ == "__main__":

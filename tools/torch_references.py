@@ -320,7 +320,7 @@ class Recurrent(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.lstm, self.head = nn.LSTM(3, 6, batch_first=True), nn.Linear(6, 3)
-        self.lstm.bias_hh_l0.requires_grad_(False)  # two biases that are added would move twice as fast as one
+        nn.init.zeros_(self.lstm.bias_hh_l0).requires_grad_(False)  # two biases that are added would move twice as fast
 
     def forward(self, x: Any) -> Any:
         return self.head(self.lstm(x)[0][:, -1])
@@ -378,12 +378,18 @@ def trainings() -> None:
             found[f"train_{name}/{rule}"] = np.array(losses)
 
 
-def main() -> None:
+def compute() -> dict[str, Any]:
+    before = torch.get_default_dtype()
     torch.manual_seed(0)
     torch.set_default_dtype(torch.float64)
     for part in (simple_layers, activations, recurrent, attention, transformers, language_models, trainings):
         part()
-    np.savez_compressed(FILE, **found)
+    torch.set_default_dtype(before)
+    return found
+
+
+def main() -> None:
+    np.savez_compressed(FILE, **compute())
     print(f"{FILE}: {len(found)} arrays, {FILE.stat().st_size / 1e6:.2f} MB, torch {torch.__version__}")
 
 

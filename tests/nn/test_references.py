@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose
 import adjoint as ad
 from adjoint import nn
 from adjoint.nn.normalization import RunningStatistics
+from adjoint.optimize import updates
 
 with np.load(Path(__file__).with_name("references.npz")) as file:
     FROZEN = dict(file)
@@ -192,24 +193,20 @@ MODELS = {
 }
 
 
+RULES = {"sgd": updates.momentum(0.05), "adam": updates.adam(0.01), "adamw": updates.adamw(0.01, decay=0.1)}
+
+
+def loss(model, batch, rng):
+    return nn.cross_entropy(model(batch["x"], rng=rng), batch["y"])
+
+
 @pytest.mark.parametrize("name", MODELS)
-def test_200_steps_of_momentum(name):
-    """Losses of training from the same weights on the same batches: v ← 0.9 v + g, p ← p - 0.05 v."""
+@pytest.mark.parametrize("rule", RULES)
+def test_200_steps(name, rule):
+    """Losses of training from the same weights on the same batches."""
     model = put(MODELS[name], f"train_{name}")
-    xs, labels = FROZEN[f"train_{name}/x"], FROZEN[f"train_{name}/labels"]
-
-    def loss(model, x, y, rng):
-        log_p = nn.log_softargmax(model(x, rng=rng))
-        return -np.mean(np.take_along_axis(log_p, y[:, None], axis=-1))
-
-    @ad.jit
-    def step(model, velocity, x, y, rng):
-        value, gradient = ad.value_and_grad(loss)(model, x, y, rng)
-        velocity = ad.tree.map(lambda v, g: 0.9 * v + g, velocity, gradient)
-        return value, ad.tree.map(lambda p, v: p - 0.05 * v, model, velocity), velocity
-
-    velocity, losses, rng = ad.tree.map(np.zeros_like, model), [], ad.random.default_rng(0)
-    for i in range(200):
-        value, model, velocity = step(model, velocity, xs[i % len(xs)], labels[i % len(xs)], rng)
-        losses.append(value)
-    assert_allclose(losses, FROZEN[f"train_{name}/sgd"], rtol=1e-6, atol=1e-9)
+    x, y = FROZEN[f"train_{name}/x"], FROZEN[f"train_{name}/labels"]
+    data = ad.data.arrays(x=np.concatenate(x), y=np.concatenate(y))
+    options = {"epochs": 40, "batch": y.shape[1], "shuffle": False, "compile": name != "mlp"}
+    run = nn.fit(model, loss, data, RULES[rule], rng=RNG, **options)
+    assert_allclose(run.history.steps, FROZEN[f"train_{name}/{rule}"], rtol=1e-6, atol=1e-9)

@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 import scipy.stats
-from sklearn.calibration import calibration_curve
+from sklearn.calibration import CalibratedClassifierCV, calibration_curve
 from sklearn.datasets import load_breast_cancer
+from sklearn.frozen import FrozenEstimator
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import brier_score_loss
 
 import adjoint as ad
 from adjoint.nn import calibration, conformal
@@ -64,6 +66,30 @@ def test_platt_against_scikit_learn() -> None:
     a, b = _sigmoid_calibration(s, y)
     found = calibration.platt(s, y)
     assert (found.factor, found.offset) == pytest.approx((-a, -b), rel=1e-4)
+
+
+def test_temperature_against_scikit_learn() -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    X = (X - X.mean(0)) / X.std(0)
+    model = LogisticRegression(C=100.0, max_iter=500).fit(X[::2], y[::2])
+    theirs = CalibratedClassifierCV(FrozenEstimator(model), method="temperature").fit(X[1::2], y[1::2])
+    ours = calibration.Calibrated(model, "temperature").fit(X[1::2], y[1::2])
+    np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=1e-5)
+    z, labels = sample(500)  # with many classes, from a model whose scores are given
+    given = LogisticRegression(max_iter=500).fit(z, labels)
+    theirs = CalibratedClassifierCV(FrozenEstimator(given), method="temperature").fit(z, labels)
+    ours = calibration.Calibrated(given, "temperature").fit(z, labels)
+    np.testing.assert_allclose(ours.predict_proba(z), theirs.predict_proba(z), atol=1e-5)
+
+
+def test_brier_against_scikit_learn() -> None:
+    z, y = sample(300)
+    p = np.exp(z) / np.sum(np.exp(z), axis=1, keepdims=True)
+    theirs = brier_score_loss(y, p, scale_by_half=False)
+    np.testing.assert_allclose(ad.nn.metrics.brier(z, y), theirs, rtol=1e-12)
+    np.testing.assert_allclose(
+        ad.nn.metrics.brier(z[:, 0], y == 0), brier_score_loss(y == 0, 1 / (1 + np.exp(-z[:, 0])))
+    )
 
 
 def test_vector_scaling_is_no_worse_than_temperature() -> None:
