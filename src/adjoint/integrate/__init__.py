@@ -25,18 +25,23 @@ if TYPE_CHECKING:
     from adjoint.integrate.quadrature.several import cubature, nquad
     from adjoint.integrate.rosenbrock import Rosenbrock
     from adjoint.integrate.solving import solve
+    from adjoint.integrate.stochastic.brownian import Brownian
+    from adjoint.integrate.stochastic.methods import StochasticMethod, stochastic_methods
+    from adjoint.integrate.stochastic.solve import solve_sde
     from adjoint.integrate.structure import AsynchronousLeapfrog, Symplectic
     from adjoint.integrate.switching import Switching
     from adjoint.integrate.trajectory import Trajectory
 
 __all__ = [
     "AsynchronousLeapfrog",
+    "Brownian",
     "Controller",
     "DiagonallyImplicit",
     "Event",
     "Integral",
     "Rosenbrock",
     "RungeKutta",
+    "StochasticMethod",
     "Switching",
     "Symplectic",
     "Trajectory",
@@ -51,7 +56,9 @@ __all__ = [
     "qmc",
     "quad",
     "solve",
+    "solve_sde",
     "stability_function",
+    "stochastic_methods",
 ]
 
 # Everything is loaded when it is first used.
@@ -69,6 +76,9 @@ _HOMES = {
     "adjoint.integrate.quadrature.sampling": "monte_carlo qmc",
     "adjoint.integrate.quadrature.several": "cubature nquad",
     "adjoint.integrate.solving": "solve",
+    "adjoint.integrate.stochastic.brownian": "Brownian",
+    "adjoint.integrate.stochastic.methods": "StochasticMethod stochastic_methods",
+    "adjoint.integrate.stochastic.solve": "solve_sde",
     "adjoint.integrate.structure": "AsynchronousLeapfrog Symplectic",
     "adjoint.integrate.switching": "Switching",
     "adjoint.integrate.trajectory": "Trajectory",

@@ -257,8 +257,7 @@ def _between_stops(plan: Plan, s: Settings, system: System, theta: Any, stop: Va
     after = times[np.minimum(stop, plan.stops - 1)]
     first = np.where(stop > 0, before + direction * np.spacing(np.abs(before)), -direction * np.inf)
     last = np.where(stop < plan.stops, after - direction * np.spacing(np.abs(after)), direction * np.inf)
-    system = System(system.program, system.layout, system.extra, theta, True, system.has_mass)
-    return system.with_theta([*theta, np.minimum(first, last), np.maximum(first, last)])
+    return system.with_theta(theta).within(np.minimum(first, last), np.maximum(first, last))
 
 
 def _restarted(system: System, method: Any, t: Value, state: Any, at_stop: Value) -> Any:

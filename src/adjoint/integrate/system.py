@@ -217,6 +217,11 @@ class System:
         """The same equation at other θ."""
         return System(self.program, self.layout, self.extra, theta, self.windowed, self.has_mass)
 
+    def within(self, first: Value, last: Value) -> System:
+        """The same equation, asked at times between two."""
+        theta = [*self.theta, first, last]
+        return System(self.program, self.layout, self.extra, theta, True, self.has_mass)
+
     @property
     def mass(self) -> Value | None:
         """M, over y and the integrals; None for the identity."""

@@ -1,0 +1,1 @@
+"""Equations driven by Brownian motion."""

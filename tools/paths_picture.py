@@ -1,0 +1,51 @@
+"""Draws docs/pictures/stochastic_equations.png, boundary_values.png and integrals.png."""
+
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+
+mpl.use("Agg")
+from matplotlib import pyplot
+
+import adjoint as ad
+from adjoint import integrate
+
+PICTURES = Path(__file__).resolve().parents[1] / "docs" / "pictures"
+
+
+def draw_stochastic() -> None:
+    """Paths of a mean-reverting process; strong errors over steps."""
+    figure, (left, right) = pyplot.subplots(1, 2, figsize=(9, 3.4), layout="constrained")
+    times = np.linspace(0.0, 4.0, 401)
+    run = lambda rng: integrate.solve_sde(
+        lambda t, y: 2.0 * (1.0 - y), lambda t, y: 0.4 * np.sqrt(y), (0.0, 4.0), 0.2, rng, save=times, steps=400
+    )
+    paths = ad.vmap(run)(ad.random.default_rng(0).split(300)).values
+    left.plot(times, paths[:12].T, lw=0.7, alpha=0.7)
+    left.plot(times, np.mean(paths, axis=0), "k", lw=2, label="mean of 300 paths")
+    left.plot(times, 1 - 0.8 * np.exp(-2 * times), "k--", lw=1, label="its expectation")
+    left.set_xlabel("t")
+    left.legend()
+    counts = np.array([4, 16, 64])
+
+    def error(rng, name, n):
+        W = integrate.Brownian(rng, (0.0, 1.0))
+        found = integrate.solve_sde(
+            lambda t, y: 0.4 * y, lambda t, y: 0.6 * y, (0.0, 1.0), 1.0, W, method=name, steps=n
+        )
+        return abs(found.last - np.exp(0.4 - 0.18 + 0.6 * W(1.0)))
+
+    for name in ("euler-maruyama", "milstein", "midpoint", "sri"):
+        errors = [
+            np.mean(ad.vmap(lambda r, m=name, n=n: error(r, m, n))(ad.random.default_rng(1).split(200))) for n in counts
+        ]
+        right.loglog(1 / counts, errors, "o-", label=name)
+    right.set_xlabel("step")
+    right.set_title("E |error| at the end, along one path for all steps")
+    right.legend()
+    figure.savefig(PICTURES / "stochastic_equations.png", dpi=110)
+
+
+if __name__ == "__main__":
+    draw_stochastic()
