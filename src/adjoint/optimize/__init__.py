@@ -32,6 +32,7 @@ from adjoint.optimize.multistart import best_of, multistart
 from adjoint.optimize.optimum import Optimum
 from adjoint.optimize.paths import SolutionPath, path
 from adjoint.optimize.plots import contours
+from adjoint.optimize.programs.conic import conic
 from adjoint.optimize.programs.mixed_integer import milp
 from adjoint.optimize.programs.quadratic import lp, qp
 from adjoint.optimize.roots.anderson import Anderson, Picard
@@ -129,6 +130,7 @@ __all__ = [
     "bilevel",
     "certificates",
     "compare",
+    "conic",
     "contours",
     "curve_fit",
     "equality",

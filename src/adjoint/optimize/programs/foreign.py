@@ -12,9 +12,9 @@ import numpy as np
 from adjoint.optimize.programs.interior_point import Program, Solved, measure
 from adjoint.optimize.statuses import CONVERGED, INFEASIBLE, MAX_ITERATIONS, NO_PROGRESS, UNBOUNDED
 
-__all__ = ["has_clarabel", "need_clarabel", "solve_elsewhere"]
+__all__ = ["HIGHS", "clarabel_code", "has_clarabel", "need_clarabel", "prove_by_highs", "solve_elsewhere"]
 
-_HIGHS = {0: CONVERGED, 1: MAX_ITERATIONS, 2: INFEASIBLE, 3: UNBOUNDED}
+HIGHS = {0: CONVERGED, 1: MAX_ITERATIONS, 2: INFEASIBLE, 3: UNBOUNDED}
 
 
 def has_clarabel() -> bool:
@@ -39,40 +39,37 @@ def solve_elsewhere(title: str, method: str, data: Program, tol: float) -> Solve
     return Solved(x, y, z, np.int64(code), np.int64(count), residual)
 
 
-def _empty(data: Program) -> tuple[Any, Any, Any]:
-    return tuple(np.full(n.shape[0], np.nan) for n in (data.q, data.b, data.h))  # type: ignore[return-value]
-
-
 def _by_highs(title: str, data: Program, tol: float) -> Any:
     from scipy.optimize import linprog
 
     A, b = (data.A, data.b) if data.b.size else (None, None)
     G, h = (data.G, data.h) if data.h.size else (None, None)
     found = linprog(data.q, G, h, A, b, bounds=(None, None), method="highs")
-    code = _HIGHS.get(found.status, NO_PROGRESS)
+    code = HIGHS.get(found.status, NO_PROGRESS)
     if found.x is None:
-        return *_prove_by_highs(data, code), found.nit
+        return *prove_by_highs(data.q, data.A, data.b, data.G, data.h, code), found.nit
     y = -found.eqlin.marginals if data.b.size else np.zeros(0)
     z = -found.ineqlin.marginals if data.h.size else np.zeros(0)
     return found.x, y, z, code, found.nit
 
 
-def _prove_by_highs(data: Program, code: int) -> Any:
+def prove_by_highs(q: Any, A: Any, b: Any, G: Any, h: Any, code: int) -> Any:
     """(x, y, z, code): a direction or multipliers that tell why there is no solution, by one more program for each."""
     from scipy.optimize import linprog
+    from scipy.sparse import csr_matrix, vstack
 
-    x, y, z = _empty(data)
-    m, n = data.b.shape[0], data.q.shape[0]
-    if code != UNBOUNDED:  # least bᵀy + hᵀz ≥ -1 with Aᵀy + Gᵀz = 0 and z ≥ 0
-        right = np.concatenate([data.b, data.h])
-        rows, limits = np.concatenate([data.A, data.G]).T, [(None, None)] * m + [(0, None)] * data.h.shape[0]
-        found = linprog(right, -right[None], [1.0], rows, np.zeros(n), bounds=limits) if len(right) else None
-        if found is not None and found.x is not None and found.fun < -0.5:
+    m, n, p = b.shape[0], q.shape[0], h.shape[0]
+    x, y, z = (np.full(k, np.nan) for k in (n, m, p))
+    A, G = csr_matrix(A), csr_matrix(G)
+    if code != UNBOUNDED and m + p:  # least bᵀy + hᵀz ≥ -1 with Aᵀy + Gᵀz = 0 and z ≥ 0
+        right = np.concatenate([b, h])
+        limits = [(None, None)] * m + [(0, None)] * p
+        found = linprog(right, -right[None], [1.0], vstack([A, G]).T, np.zeros(n), bounds=limits)
+        if found.x is not None and found.fun < -0.5:
             return x, found.x[:m], found.x[m:], INFEASIBLE
     if code != INFEASIBLE:  # least qᵀd ≥ -1 with A d = 0 and G d ≤ 0
-        above = np.concatenate([data.G, -data.q[None]]), np.append(np.zeros(data.h.shape[0]), 1.0)
-        level = (data.A, np.zeros(m)) if m else (None, None)
-        found = linprog(data.q, *above, *level, bounds=(None, None))
+        level = (A, np.zeros(m)) if m else (None, None)
+        found = linprog(q, vstack([G, -q[None]]), np.append(np.zeros(p), 1.0), *level, bounds=(None, None))
         if found.x is not None and found.fun < -0.5:
             return found.x, y, z, UNBOUNDED
     return x, y, z, code

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 
@@ -12,11 +11,14 @@ from adjoint.base.errors import DtypeError, ShapeError
 from adjoint.base.source import user_facing
 from adjoint.implicit.diagnosis import Watch
 from adjoint.implicit.function import ImplicitFunction
+from adjoint.linear.operators.maps import LinearMap
 from adjoint.linear.solvers.iteration import TRACED, either
 from adjoint.optimize.optimum import Optimum, Prices
+from adjoint.optimize.programs.certificate import Certificate, check_convex, read_matrix
 from adjoint.optimize.programs.equation import ProgramEquation
 from adjoint.optimize.programs.foreign import has_clarabel, solve_elsewhere
 from adjoint.optimize.programs.interior_point import Program, find_active, polish, prove, run_interior_point
+from adjoint.optimize.programs.sparse_programs import is_large, solve_sparse
 from adjoint.optimize.statuses import INFEASIBLE, UNBOUNDED
 from adjoint.program.trace import primal
 from adjoint.program.types import Value
@@ -100,31 +102,19 @@ def lp(
     return _solve("lp", None, c, A, b, G, h, lower, upper, warm, tol, max_iterations, method, check)
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class Certificate:
-    """Why a program has no solution: a direction of endless fall, or multipliers that contradict each other; else NaN.
-
-    P d = 0, A d = 0, G d ≤ 0, qᵀd = -1   or   Aᵀy + Gᵀz = 0, z ≥ 0, bᵀy + hᵀz = -1, with bounds as inequalities
-    """
-
-    direction: Value
-    multipliers: Prices
+def _matrix(title: str, name: str, M: Any, shape: tuple[int | None, int], dtype: Any) -> Value:
+    found = read_matrix(title, name, M, shape, f"q has {shape[1]} numbers")
+    return (found.toarray() if hasattr(found, "tocsc") else found).astype(dtype)
 
 
-def _array(title: str, name: str, value: Any, shape: tuple[int | None, ...], dtype: Any) -> Value:
-    """A vector or matrix of a program, which must have its shape."""
-    if hasattr(value, "toarray"):
-        value = value.toarray()
-    found = value if isinstance(value, TRACED) else np.asarray(value)
+def _vector(title: str, name: str, v: Any, n: int, dtype: Any) -> Value:
+    found = v if isinstance(v, TRACED) else np.asarray(v)
     if found.dtype.kind not in "fiub":
         raise DtypeError(f"{title}: {name} has dtype {found.dtype}; programs are of real numbers.")
-    wrong = len(found.shape) != len(shape) or any(n is not None and n != m for n, m in zip(shape, found.shape))
-    if wrong:
-        wanted = ", ".join("any" if n is None else str(n) for n in shape)
-        raise ShapeError(f"{title}: {name} has shape {found.shape}; it must be ({wanted}), since q has {shape[-1]} "
-                         "numbers." if len(shape) == 2 else
-                         f"{title}: {name} has shape {found.shape}; it must be ({wanted},).")  # fmt: skip
+    if found.shape != (n,):
+        raise ShapeError(f"{title}: {name} has shape {found.shape}; it must be ({n},).")
+    if not isinstance(primal(found), TRACED) and np.any(np.isnan(primal(found))):
+        raise ValueError(f"{title}: {name} has entries that are NaN.")
     return found.astype(dtype)
 
 
@@ -136,6 +126,8 @@ def _bounds(title: str, name: str, value: Any, n: int, dtype: Any) -> Value | No
         raise ShapeError(
             f"{title}: {name} has shape {found.shape}; it is a number, or has one for each of {n} unknowns."
         )
+    if not isinstance(primal(found), TRACED) and np.any(np.isnan(primal(found))):
+        raise ValueError(f"{title}: {name} has entries that are NaN; None or an infinite one is no bound.")
     return np.broadcast_to(found.astype(dtype), (n,))
 
 
@@ -147,19 +139,18 @@ def _standardize(
     if len(q.shape) != 1 or not q.shape[0]:
         raise ShapeError(f"{title}: q has shape {q.shape}; it is a vector with one number for each unknown.")
     n = q.shape[0]
+    P, A, G = (M.to_dense() if isinstance(M, LinearMap) else M for M in (P, A, G))
     given = [v for v in (P, q, A, b, G, h, lower, upper) if v is not None]
     dtype = np.result_type(np.float32, *[v.dtype if hasattr(v, "dtype") else np.asarray(v).dtype for v in given])
     dtype = dtype if dtype == np.float32 and q.dtype == np.float32 else np.dtype(np.float64)
-    for left, right, names in ((A, b, "A and b"), (G, h, "G and h")):
-        if (left is None) != (right is None):
-            raise TypeError(f"{title}: {names} are given together, or neither of them.")
-    q = q.astype(dtype)
-    P = np.zeros((n, n), dtype) if P is None else _array(title, "P", P, (n, n), dtype)
+    _check_pairs(title, A, b, G, h)
+    q = _vector(title, "q", q, n, dtype)
+    P = np.zeros((n, n), dtype) if P is None else _matrix(title, "P", P, (n, n), dtype)
     P = 0.5 * (P + P.T)
-    A = np.zeros((0, n), dtype) if A is None else _array(title, "A", A, (None, n), dtype)
-    b = np.zeros(0, dtype) if b is None else _array(title, "b", b, (A.shape[0],), dtype)
-    G = np.zeros((0, n), dtype) if G is None else _array(title, "G", G, (None, n), dtype)
-    h = np.zeros(0, dtype) if h is None else _array(title, "h", h, (G.shape[0],), dtype)
+    A = np.zeros((0, n), dtype) if A is None else _matrix(title, "A", A, (None, n), dtype)
+    b = np.zeros(0, dtype) if b is None else _vector(title, "b", b, A.shape[0], dtype)
+    G = np.zeros((0, n), dtype) if G is None else _matrix(title, "G", G, (None, n), dtype)
+    h = np.zeros(0, dtype) if h is None else _vector(title, "h", h, G.shape[0], dtype)
     count = h.shape[0]
     low, high = _bounds(title, "lower", lower, n, dtype), _bounds(title, "upper", upper, n, dtype)
     low, high = _join_bounds(title, low, high)
@@ -172,6 +163,12 @@ def _standardize(
         if isinstance(free, TRACED) or np.any(free):
             G, h = np.where(free[:, None], 0.0, G), np.where(free, 1.0, h)
     return Program(P, q, A, b, G, h), count, low, high
+
+
+def _check_pairs(title: str, A: Any, b: Any, G: Any, h: Any) -> None:
+    for left, right, names in ((A, b, "A and b"), (G, h, "G and h")):
+        if (left is None) != (right is None):
+            raise TypeError(f"{title}: {names} are given together, or neither of them.")
 
 
 def _join_bounds(title: str, low: Any, high: Any) -> tuple[Any, Any]:
@@ -211,8 +208,15 @@ def _solve(
     known = ("auto", "interior point", "clarabel", *(("highs",) if title == "lp" else ()))
     if method not in known:
         raise ValueError(f"{title}: method={method!r}; it is one of {', '.join(known)}.")
+    if method != "interior point" and is_large(P, q, A, G, LARGE):
+        n, chosen = np.shape(q)[0], {"auto": "highs" if title == "lp" else "clarabel"}.get(method, method)
+        low, high = (_bounds(title, name, v, n, float) for name, v in (("lower", lower), ("upper", upper)))
+        low, high = _join_bounds(title, low, high)
+        q = q if isinstance(q, TRACED) else np.asarray(q)
+        _check_pairs(title, A, b, G, h)
+        return solve_sparse(title, P, q, A, b, G, h, low, high, 1e-9 if tol is None else tol, chosen, check)
     data, count, low, high = _standardize(title, P, q, A, b, G, h, lower, upper)
-    _check_convex(title, data.P)
+    check_convex(title, data.P)
     tol = (1e-9 if data.q.dtype == np.float64 else 1e-4) if tol is None else float(tol)
     if not tol > 0:
         raise ValueError(f"{title}: tol is {tol}; it must be above zero.")
@@ -275,18 +279,3 @@ def _split_prices(z: Any, count: int, has_lower: bool, has_upper: bool, n: int) 
     lower = price[count : count + n] if has_lower else np.zeros(0, price.dtype)
     upper = price[len(price) - n :] if has_upper else np.zeros(0, price.dtype)
     return Prices(z["equality"], price[:count], lower, upper)
-
-
-def _check_convex(title: str, P: Value) -> None:
-    """A matrix with a negative eigenvalue has no smallest value, or many local ones."""
-    if title == "lp" or isinstance(P, TRACED):
-        return
-    P = primal(P)
-    if not np.all(np.isfinite(P)):
-        raise ValueError(f"{title}: P has entries that are not finite.")
-    lowest = np.linalg.eigvalsh(P)[0] if P.shape[0] <= 1000 else 0.0
-    if lowest < -1e-9 * max(1.0, float(np.max(np.abs(P)))):
-        raise ValueError(
-            f"{title}: P is not positive semidefinite: its smallest eigenvalue is {lowest:.3g}, so that the program is "
-            "not convex. Use minimize with subject_to= for a local minimum."
-        )
