@@ -53,6 +53,17 @@ def test_every_path_that_a_page_names_exists() -> None:
     assert not missing, "\n".join(["Paths that are not there:", *missing])
 
 
+def test_no_file_holds_the_two_sides_of_a_merge() -> None:
+    marks = re.compile(r"^(<{7}|>{7}) ", re.MULTILINE)
+    paths = [
+        p for folder in ("docs", "src", "tests", "tools", "examples", "benchmarks") for p in (ROOT / folder).rglob("*")
+    ]
+    texts = [
+        p for p in [*paths, *ROOT.glob("*.*")] if p.suffix in {".py", ".md", ".yml", ".toml", ".txt", ".css", ".js"}
+    ]
+    assert not [str(p.relative_to(ROOT)) for p in texts if marks.search(p.read_text(encoding="utf-8"))]
+
+
 def test_every_page_is_listed() -> None:
     site = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     pages = [name.removeprefix("docs/") for name in page_names(ROOT) if name.startswith("docs/")]

@@ -22,14 +22,7 @@ from adjoint.scipy.spatial import metrics
 from adjoint.scipy.spatial.metrics import BOOLEAN, CANONICAL, NAMES
 
 QUESTIONS = ("is_valid_dm", "is_valid_y", "num_obs_dm", "num_obs_y")
-__all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
-    *NAMES,
-    *QUESTIONS,
-    "cdist",
-    "directed_hausdorff",
-    "pdist",
-    "squareform",
-]
+__all__ = sorted(("cdist", "directed_hausdorff", "pdist", "squareform", *NAMES, *QUESTIONS))  # pyright: ignore
 
 
 def __getattr__(name: str) -> Any:
