@@ -9,7 +9,7 @@ import time
 from functools import cache
 from typing import Any
 
-from adjoint.compile.ir import Function
+from adjoint.compile.ir import RARELY, Function
 from adjoint.compile.pool_state import STOPPED
 
 LONG = 2e7  # additions, some milliseconds: loops that do no more are not watched
@@ -44,7 +44,7 @@ class Watch:
         assert shared.looked is not None
         left = f.sub(f.load("i64", shared.budget, 8), f.index(int(own)))
         f.store(left, shared.budget)
-        with f.when(f.icmp("slt", left, f.index(0))):
+        with f.when(f.icmp("slt", left, f.index(0)), RARELY):
             f.store(f.index(SLICE), shared.budget)
             if GLANCE not in shared.module.parts:
                 _write_glance(Function(shared.module, GLANCE, ["ptr", "ptr"], "i64", attributes="noinline nounwind"))
@@ -86,7 +86,7 @@ def _write_glance(f: Function) -> None:
     late = f.icmp("sgt", f.sub(now, f.load("i64", looked, 8)), f.index(PATIENCE))
     status = f.allocate("i64", align=8)
     f.store(f.index(0), status)
-    with f.when(late):
+    with f.when(late, RARELY):
         f.store(now, looked)
         f.store(f.call(ATTENTION, "i64", python), status)
     f.ret(f.load("i64", status, 8))

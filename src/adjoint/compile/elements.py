@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from adjoint.compile.ir import Function, Value
+from adjoint.compile.ir import RARELY, Function, Value
 from adjoint.compile.pointwise import (
     arithmetic,
     comparisons,
@@ -214,10 +214,19 @@ def _write_complex(
 def _write_masked_product(
     f: Function, op: MaskedProduct, types: Sequence[ArrayType], out: ArrayType, args: Sequence[Operand], width: int
 ) -> Element:
-    """ct · d where ct ≠ 0, else 0."""
+    """ct · d where ct ≠ 0, else 0.
+
+    Of numbers, d is looked at first, where that is a branch which the processor foresees: ct may be at the end of a
+    long chain of operations, which a choice by ct makes longer.
+    """
     product = write(f, multiply, types, out, args)
     ct = _operand(f, args[0], types[0], types[0].dtype, width)
-    return choose(f, truth(f, ct), product, constant(f, out.dtype, 0, width))
+    masked = choose(f, truth(f, ct), product, constant(f, out.dtype, 0, width))
+    if width > 1 or out.dtype.kind != "f" or types[1].dtype != out.dtype:
+        return masked
+    d: Any = _operand(f, args[1], types[1], out.dtype, width)
+    is_infinite = f.fcmp("uge", f.intrinsic("fabs", d), f.constant(d.type, np.inf))
+    return f.select(is_infinite, masked, product, RARELY)  # type: ignore[arg-type]
 
 
 def _ufunc(

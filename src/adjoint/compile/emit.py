@@ -14,7 +14,7 @@ import numpy as np
 
 from adjoint.compile import vectors
 from adjoint.compile.graph import Box, Graph, Node
-from adjoint.compile.ir import Function, Module, Value
+from adjoint.compile.ir import RARELY, Function, Module, Value
 from adjoint.compile.memory import Arena
 from adjoint.compile.moves import Moves, Operand
 from adjoint.compile.nest import Nest
@@ -158,7 +158,7 @@ class Emitter(Moves):
         f.initialize(Value("null", "ptr"), slot)
         f.initialize(f.index(0), capacity)
         self.shared.releases.append(slot)
-        with f.when(f.icmp("sgt", nbytes, f.load("i64", capacity, 8))):
+        with f.when(f.icmp("sgt", nbytes, f.load("i64", capacity, 8)), RARELY):
             self.leave_if(f.icmp("sgt", nbytes, self.most_bytes()), NO_MEMORY)
             pointer = f.call("realloc", "ptr", f.load("ptr", slot, 8), nbytes, declared=True)
             self.leave_if(f.icmp("eq", pointer, Value("null", "ptr")), NO_MEMORY)
@@ -278,7 +278,7 @@ class Emitter(Moves):
         """End the kernel with a status when a condition holds."""
         f = self.f
         bad, fine = f.new_block("bad"), f.new_block("fine")
-        f.branch(condition, bad, fine)
+        f.branch(condition, bad, fine, RARELY)
         f.begin(bad)
         if before is not None:
             before()

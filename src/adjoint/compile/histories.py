@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from adjoint.compile.emit import NO_MEMORY, Emitter
-from adjoint.compile.ir import Value
+from adjoint.compile.ir import RARELY, Value
 from adjoint.compile.runtime_sizes import open_axes, rows_begin, same_rows
 from adjoint.compile.symbolic_sizes import Unsupported, is_found_later
 from adjoint.program.program import Equation, Literal, Var
@@ -77,7 +77,7 @@ class Store:
         if all(type(size) is int and size == 0 for size in self.sizes):
             return
         capacity = f.load("i64", self.capacity, 8)
-        with f.when(f.icmp("sgt", rows, capacity)):
+        with f.when(f.icmp("sgt", rows, capacity), RARELY):
             doubled = f.intrinsic("smax", f.binary("shl", capacity, f.index(1)), f.index(FIRST_ROWS))
             larger = f.intrinsic("smax", doubled, rows)
             nbytes = [f.mul(larger, emitter.number(size)) for size in self.sizes]

@@ -19,6 +19,8 @@ INLINED = "alwaysinline nounwind"
 # A function of so many lines that is called from more places than that is not inlined: where there are many, the time
 # to compile the copies grows faster than their number, and beside so much other work a call is not felt.
 LONG, COPIES = 24, 12
+# A note on a branch: its condition hardly ever holds. What is needed on the other way stays in registers.
+RARELY = ', !prof !{!"branch_weights", i32 1, i32 4095}'
 
 
 class Module:
@@ -148,9 +150,10 @@ class Function(Parts):
         """Compare integers: eq ne slt sle sgt sge ult …"""
         return self._new(like("i1", a), f"icmp {predicate} {a.type} {a.text}, {b.text}")
 
-    def select(self, condition: Value, a: Value, b: Value) -> Value:
+    def select(self, condition: Value, a: Value, b: Value, note: str = "") -> Value:
         """a where the condition holds, else b; lane by lane when the condition has lanes."""
-        return self._new(a.type, f"select {condition.type} {condition.text}, {a.type} {a.text}, {b.type} {b.text}")
+        text = f"select {condition.type} {condition.text}, {a.type} {a.text}, {b.type} {b.text}{note}"
+        return self._new(a.type, text)
 
     def cast(self, op: str, a: Value, scalar: str) -> Value:
         """fpext fptrunc fptosi fptoui sitofp uitofp sext zext trunc bitcast, to a scalar type, as wide as `a`.
@@ -375,6 +378,6 @@ _written: dict[tuple[str, str], tuple[str, dict[str, str]]] = {}  # functions of
 
 
 __all__ = [
-    "BITS", "Function", "Module", "Value", "Writer", "lanes", "like", "mangled", "number_text", "scalar_of",
+    "BITS", "RARELY", "Function", "Module", "Value", "Writer", "lanes", "like", "mangled", "number_text", "scalar_of",
     "shared_function", "vector_of",
 ]  # fmt: skip

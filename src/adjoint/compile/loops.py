@@ -6,6 +6,7 @@ when the body reads it only element by element, and changes between two buffers 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from adjoint.compile import vectors
@@ -26,6 +27,7 @@ from adjoint.ops.control.while_loop import While
 from adjoint.program.program import Atom, Equation, Program, Var
 
 LEAST = 8  # iterations that threads share; of fewer, each is shared
+IN_REGISTERS = 8  # elements of a carry that may live in registers: what is copied every time, one by one
 UNKNOWN = 1e12  # iterations of a loop whose number is not known
 
 
@@ -63,7 +65,8 @@ class Carry:
         self.small = emitter.is_small(nbytes)
         self.unchanged = body.program.outputs[k] is body.program.inputs[position]
         self.whole = self.small and reads_whole(body, position)
-        self.in_place = self.unchanged or (not self.small and updates_in_place(body.plan, position, k))
+        in_memory = not self.small or math.prod(self.kind.shape) > IN_REGISTERS
+        self.in_place = self.unchanged or (in_memory and updates_in_place(body.plan, position, k))
         f = emitter.f
         if self.small or self.in_place:
             self.current = emitter.allocate(nbytes) if self.small else self.result

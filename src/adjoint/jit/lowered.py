@@ -10,6 +10,7 @@ from adjoint.compile.machine import emit_assembly, optimize_text
 from adjoint.compile.runtime_sizes import name_sizes
 from adjoint.program.program import Program
 from adjoint.simplify import simplify
+from adjoint.simplify.finish import finish
 
 
 class Lowered:
@@ -26,7 +27,7 @@ class Lowered:
     @cached_property
     def llvm(self) -> str:
         """LLVM's text, as it is written."""
-        return LoweredCode(name_sizes(expand_program(self.simplified))).text
+        return LoweredCode(name_sizes(expand_program(finish(self.simplified)))).text
 
     @cached_property
     def optimized(self) -> str:

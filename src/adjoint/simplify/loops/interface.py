@@ -3,6 +3,7 @@
 | inside the loop | becomes |
 |---|---|
 | a carry that every iteration passes on as it was | a constant; its result is its start |
+| a carry that starts as a number and that every iteration makes the same number | that number |
 | two carries with equal starts and equal next values | one |
 | a constant or array passed twice | one |
 | a constant that is a number | a literal |
@@ -22,6 +23,7 @@ import numpy as np
 from adjoint.ops.arrays.rearrange import Broadcast, Reshape
 from adjoint.program.program import Atom, Equation, Literal, Program, Var
 from adjoint.program.types import ArrayType, Value, type_of
+from adjoint.simplify.loops.known_numbers import steady_carries
 from adjoint.simplify.loops.parts import (
     Carry,
     Loop,
@@ -234,6 +236,10 @@ def _fix_carries(loop: Loop, outside: _Outside) -> None:
     """Carries that never change: assume it of all, drop those whose next value is not their start, until it holds."""
     constants = dict(loop.constants)
     fixed = {c.inside: c for c in loop.carries}
+    numbers = {
+        c.inside: n for c in loop.carries if c.next is not c.inside and (n := outside.number(c.start)) is not None
+    }
+    steady = steady_carries(loop, numbers, {})
 
     def outer(atom: Atom) -> Hashable:
         if isinstance(atom, Literal):
@@ -243,7 +249,9 @@ def _fix_carries(loop: Loop, outside: _Outside) -> None:
         return outside.key(constants[atom]) if atom in constants else None
 
     while True:
-        failed = [v for v, c in fixed.items() if c.next is not v and outer(c.next) != outside.key(c.start)]
+        failed = [
+            v for v, c in fixed.items() if c.next is not v and v not in steady and outer(c.next) != outside.key(c.start)
+        ]
         if not failed:
             break
         for v in failed:
@@ -329,7 +337,7 @@ def _merge_ys(loop: Loop, outside: _Outside) -> list[Equation]:
             constant = loop.values[atom]
             if np.ndim(constant) == 0:
                 value = literal_of(np.asarray(constant)[()], atom.type)
-            elif loop.length is not None:
+            else:
                 value = outside.constant(constant)
         if isinstance(atom, Var) and atom in scanned:
             outside.renaming[v] = scanned[atom]

@@ -13,7 +13,9 @@ from collections.abc import Callable, Sequence
 from adjoint.program.program import Program
 from adjoint.simplify.loops.accumulate import move_sums_out
 from adjoint.simplify.loops.batch_matmul import batch_products
+from adjoint.simplify.loops.branch_sums import move_sums_into_branches
 from adjoint.simplify.loops.branches import simplify_branches
+from adjoint.simplify.loops.constant_rows import count_by_flags, know_constant_rows
 from adjoint.simplify.loops.hoist import hoist_invariants
 from adjoint.simplify.loops.interface import simplify_interfaces
 from adjoint.simplify.loops.liveness import prune_dead_parts
@@ -23,10 +25,13 @@ from adjoint.simplify.loops.row_views import move_row_views
 
 TIDYING: tuple[Callable[[Program], Program], ...] = (
     simplify_branches,
+    move_sums_into_branches,
+    know_constant_rows,
     simplify_interfaces,
     move_row_views,
     hoist_invariants,
     prune_dead_parts,
+    count_by_flags,
 )
 RESHAPING: tuple[Callable[[Program], Program], ...] = (
     choose_residuals,
