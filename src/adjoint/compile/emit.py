@@ -5,25 +5,25 @@ The program of a kernel has an emitter, and so has the body of every loop and br
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from adjoint.compile import vectors
-from adjoint.compile.graph import Box, Graph, Node
+from adjoint.compile.boxes import cut_graph
+from adjoint.compile.graph import Graph, Node
 from adjoint.compile.ir import RARELY, Function, Module, Value
 from adjoint.compile.memory import Arena
 from adjoint.compile.moves import Moves, Operand
 from adjoint.compile.nest import Nest
-from adjoint.compile.nest_regions import emit_nest
+from adjoint.compile.nest_regions import emit_nests
 from adjoint.compile.order import collapse_axes, loop_order, vector_axis, vector_width
 from adjoint.compile.overwriting import lend_memory
 from adjoint.compile.plan import Fused, Plan, Single, draw_graph
 from adjoint.compile.regions import BOUNDS, Region
-from adjoint.compile.results import Output, Root, neutral
+from adjoint.compile.results import Output, neutral
 from adjoint.compile.symbolic_sizes import SizeError, Sym, Unsupported, expected, is_found_later, plain
 from adjoint.compile.views import Index, View, identity, linear, strides_of
 from adjoint.program.op import Op
@@ -309,14 +309,11 @@ class Emitter(Moves):
                 if root.kind != "store":
                     self.fill(self.pointer(root.var), root.var.type, neutral(root.kind, root.var.type.dtype))
             return
-        boxes = _boxes(graph, step.roots)
         reductions = [r for r in step.roots if r.kind != "store"]
-        drawings = (
-            [(graph, True)] if len(boxes) == 1 else [(draw_graph(self.plan.source(), step, b), False) for b in boxes]
-        )
+        drawings = cut_graph(graph, step.roots, lambda box: draw_graph(self.plan.source(), step, box))
         layouts: list[tuple[Graph, list[Output], list[int], int | None]] = []
-        for drawing, whole in drawings:
-            outputs = self._outputs(step, drawing, whole)
+        for drawing in drawings:
+            outputs = self._outputs(step, drawing, whole=len(drawings) == 1)
             drawing, outputs = collapse_axes(drawing, outputs)
             vector = vector_axis(drawing, outputs)
             layouts.append((drawing, outputs, loop_order(drawing, outputs, vector), vector))
@@ -338,9 +335,9 @@ class Emitter(Moves):
             for out in nest.outputs:
                 if out.root.kind != "store" and not nest.order:
                     out.root = type(out.root)(out.root.var, out.root.value, out.root.shape)
-            emit_nest(self, nest)
+        emit_nests(self, nests)
 
-    def _outputs(self, step: Fused, graph: Graph, whole: bool) -> list[Output]:
+    def _outputs(self, step: Fused, graph: Graph, *, whole: bool) -> list[Output]:
         """The roots that have elements in a box."""
         outputs: list[Output] = []
         for root in step.roots:
@@ -379,22 +376,3 @@ class Emitter(Moves):
                 f.call_address(self.python(), "i64", f.index(BOUNDS), table)
 
         self.leave_if(f.any_lane(bad), BOUNDS, None if self.shared.standalone else note)
-
-
-def _boxes(graph: Graph, roots: Sequence[Root]) -> list[Box]:
-    """The box of a graph cut along its edges, so that windows are open or closed throughout.
-
-    Where that makes more than nine parts, it is cut only where results end: nothing is written beyond them.
-    """
-    by_axis: dict[int, set[Any]] = {}
-    for axis, at in graph.edges:
-        by_axis.setdefault(axis, set()).add(at)
-    boxes: list[Box] = [graph.box]
-    for axis, edges in sorted(by_axis.items(), key=lambda item: len(item[1])):
-        ends = edges & {root.shape[axis] for root in roots}
-        cuts = edges if len(boxes) * (len(edges) + 1) <= 9 else ends
-        points = [graph.box[axis][0], *sorted(cuts), graph.box[axis][1]]
-        boxes = [
-            (*box[:axis], (low, high), *box[axis + 1 :]) for box in boxes for low, high in itertools.pairwise(points)
-        ]
-    return boxes

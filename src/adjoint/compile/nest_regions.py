@@ -10,6 +10,7 @@ from adjoint.compile.elements import write
 from adjoint.compile.graph import cost_of
 from adjoint.compile.ir import Value
 from adjoint.compile.nest import Nest
+from adjoint.compile.order import NEAR
 from adjoint.compile.regions import MOST, Cut, cut_items, may_cut, pays, region
 from adjoint.compile.results import COMBINE, neutral
 from adjoint.compile.symbolic_sizes import Sym, expected, is_found_later
@@ -20,7 +21,51 @@ from adjoint.program.types import ArrayType
 ACCESS, CYCLE = 0.3, 0.06  # nanoseconds: an element read or written, and one cycle of a function of vectors
 LEAST = 16  # items of an axis that is cut, if there is another one
 WIDTH = 8  # lanes in which partial results are combined
+ROWS = 64  # items of the first axis that all boxes do before the next ones: whole vectors
 OVERHEAD = 4  # elements of partial results weigh so much more than those of the nest
+
+
+def emit_nests(emitter: Any, nests: list[Nest]) -> None:
+    """Write the boxes of a nest one after the other, or some rows at a time where they write to the same lines."""
+    if len(nests) > 1 and _interlace(nests):
+        _emit_row_by_row(emitter, nests)
+        return
+    for nest in nests:
+        emit_nest(emitter, nest)
+
+
+def _interlace(nests: list[Nest]) -> bool:
+    """Whether boxes side by side write rows of results that are far larger than the innermost cache."""
+    first = nests[0].graph.box
+    sizes = [high - low for nest in nests for low, high in nest.graph.box]
+    if len(first) < 2 or not all(type(n) is int for n in sizes) or first[0][1] - first[0][0] < 2 * ROWS:
+        return False
+    if any(o.root.kind != "store" for nest in nests for o in nest.outputs):
+        return False
+    if any(nest.graph.box[0] != first[0] or 0 not in nest.order for nest in nests):
+        return False
+    return sum(_elements(nest) for nest in nests) * 8 > NEAR
+
+
+def _emit_row_by_row(emitter: Any, nests: list[Nest]) -> None:
+    """All boxes for some items of the first axis, then for the next ones."""
+    low, high = nests[0].graph.box[0]
+    items, f = high - low, emitter.f
+
+    def write(first: Value, last: Value) -> None:
+        with f.loop(first, last, f.index(ROWS)) as start:
+            stop = f.intrinsic("smin", f.add(start, f.index(ROWS)), last)
+            for nest in nests:
+                nest.span = (0, start, stop)
+                nest.emit()
+
+    nanoseconds = sum(map(_nanoseconds, nests))
+    if not may_cut(emitter) or not pays(2, nanoseconds, int(sum(map(_elements, nests)))):
+        write(f.index(low), f.index(high))
+        return
+    cut = cut_items(emitter, items, nanoseconds, ROWS)
+    with region(emitter, items, cut, f"{len(nests)} nests of {items} rows") as one:
+        write(f.add(one.first, f.index(low)), f.add(one.last, f.index(low)))
 
 
 def emit_nest(emitter: Any, nest: Nest) -> None:

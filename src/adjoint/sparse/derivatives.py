@@ -28,18 +28,22 @@ from adjoint.api.jacobians import PULL_COST
 from adjoint.base.errors import ShapeError, TraceError
 from adjoint.base.source import user_facing
 from adjoint.jit import jit as compiled
+from adjoint.ops.effects import has_effects
 from adjoint.program.trace import Tracer
 from adjoint.program.types import Value, type_of
 from adjoint.sparse.coloring import Coloring, color
+from adjoint.sparse.greedy import least_colors
+from adjoint.sparse.local import LocalColoring, choose_coloring, local_coloring
 from adjoint.sparse.pattern import pattern_of
 from adjoint.sparse.products import checking_products, compare, from_left, from_right, has_complex, refuse_real_results
 from adjoint.sparse.recording import Recorded, choose_arguments, record_with_fallback, sizes_of, value_and_gradient
-from adjoint.transform.arguments import Argnums, Selection
+from adjoint.sparse.watching import Snapshot, Watch, is_same, keep
+from adjoint.transform.arguments import Argnums, Selection, select
 from adjoint.transform.drivers import Linearized, check_floating
 
 MODES = {
-    "jacobian": {"auto": "auto", "forward": "column", "reverse": "row", "both": "bidirectional"},
-    "hessian": {"auto": "star", "star": "star", "acyclic": "acyclic", "column": "column"},
+    "jacobian": {"auto": "auto", "forward": "column", "reverse": "row", "both": "bidirectional", "local": "auto"},
+    "hessian": {"auto": "star", "star": "star", "acyclic": "acyclic", "column": "column", "local": "star"},
 }
 MEMORY = 1 << 25  # numbers in the products that run at the same time
 MOST_KNOWN = 16  # programs whose coloring is remembered
@@ -82,6 +86,8 @@ class SparseDerivative:
         functools.update_wrapper(self, function, updated=())
         self._function, self._options = function, options
         self._known: dict[Any, Coloring] = {}
+        self._watch = Watch(function)
+        self._seen: tuple[Snapshot | None, Any] = (None, None)  # what the last program depended on, and its coloring
         self._compiled: Any = None
         self._spent = 0.0  # seconds, in calls that were not compiled
 
@@ -104,6 +110,16 @@ class SparseDerivative:
     def _order(self) -> int:
         return 2 if self._options.what == "hessian" else 1
 
+    @property
+    def _name(self) -> str:
+        return f"sparse.{self._options.what}"
+
+    def _record(self, args: Any, kwargs: Any) -> Recorded:
+        return record_with_fallback(
+            self._function, self._options.argnums, args, kwargs, name=self._name, order=self._order,
+            has_aux=self._options.has_aux, holomorphic=self._options.holomorphic,
+        )  # fmt: skip
+
     @user_facing
     def coloring(self, *args: Any, **kwargs: Any) -> Coloring:
         """The coloring that is used for these arguments: the given one, or that of the function's program."""
@@ -116,18 +132,37 @@ class SparseDerivative:
         if self._options.pattern is not None:
             coloring = self._known["given"] = color(self._options.pattern, kind, self._options.order)
             return coloring
-        program = record_with_fallback(
-            self._function, self._options.argnums, args, kwargs, name=f"sparse.{self._options.what}",
-            order=self._order, has_aux=self._options.has_aux, holomorphic=self._options.holomorphic,
-        )  # fmt: skip
+        now = self._watch.look(args, kwargs) if self._known else None
+        if is_same(self._seen[0], now):
+            return self._seen[1]
+        program = self._record(args, kwargs)
         key = (program.program, program.selected)
         if key not in self._known:
             if len(self._known) >= MOST_KNOWN:
                 self._known.pop(next(iter(self._known)))
-            cost = _pull_cost(program) if self._order == 1 else PULL_COST
-            pattern = pattern_of(program, order=self._order)
-            self._known[key] = color(pattern, kind, self._options.order, pull_cost=cost)
+            self._known[key] = self._color(program, kind)
+        if now is not None:  # where Python looked at values, or something was drawn, it is recorded again
+            is_for_all = program.values is None and not has_effects(program.program)
+            self._seen = (keep(now) if is_for_all else None, self._known[key])
         return self._known[key]
+
+    def _color(self, program: Recorded, kind: str) -> Coloring:
+        cost = _pull_cost(program) if self._order == 1 else PULL_COST
+
+        def make(pattern: Any) -> Coloring:
+            pattern = pattern_of(program, order=self._order) if pattern is None else pattern
+            return color(pattern, kind, self._options.order, pull_cost=cost)
+
+        def bound(pattern: Any) -> float:
+            if self._order == 2:  # a star coloring may have half the colors of one of the columns
+                return 0.5 * least_colors(pattern)
+            return min(least_colors(pattern), cost * least_colors(pattern.T.tocsr()))
+
+        if self._options.mode == "local":
+            return local_coloring(program, cost) or make(None)
+        if self._options.mode != "auto" or self._options.has_aux or self._options.check:
+            return make(None)
+        return choose_coloring(program, make, bound, cost)
 
     @user_facing
     def values(self, *args: Any, **kwargs: Any) -> Any:
@@ -166,14 +201,28 @@ class SparseDerivative:
 
     def _run_compiled(self, args: Any, kwargs: Any, coloring: Coloring) -> Any:
         if self._compiled is None or self._compiled[0] is not coloring:
-            self._compiled = (coloring, compiled(lambda a, k: self._compute(a, k, coloring)))
-        return self._compiled[1](args, kwargs)
+            self._compiled = (coloring, compiled(self._apart(coloring)))
+        return self._compiled[1](self._function if self._is_given else None, args, kwargs)
+
+    def _apart(self, coloring: Coloring) -> Callable[..., Any]:
+        """What is compiled. Where each call finds the program anew, what the function reads is part of it: other
+        contents have another coloring. Where the coloring was given, the function is an argument, and what it reads
+        are inputs."""
+        options = self._options
+
+        def run(function: Any, args: Any, kwargs: Any) -> Any:
+            this = self if function is None else SparseDerivative(function, options)
+            return this._compute(args, kwargs, coloring)
+
+        return run
+
+    @property
+    def _is_given(self) -> bool:
+        return self._options.coloring is not None or self._options.pattern is not None
 
     def _linearized(self, args: Any, kwargs: Any) -> tuple[Selection, Linearized, dict[str, Any]]:
         """The record of the function, or of its gradient, and what it returned beside."""
-        name, has_aux, holomorphic = (
-            f"sparse.{self._options.what}", self._options.has_aux, self._options.holomorphic,
-        )  # fmt: skip
+        name, has_aux, holomorphic = self._name, self._options.has_aux, self._options.holomorphic
         chosen, _, _ = choose_arguments(self._function, self._options.argnums, args, kwargs, name, holomorphic)
 
         def call(active: Sequence[Value]) -> Any:
@@ -191,14 +240,36 @@ class SparseDerivative:
 
         linearized = Linearized(gradients, chosen.values, has_aux=True)
         value, aux = linearized.aux
-        full: list[Any] = [np.zeros(np.shape(leaf), type_of(leaf).dtype) for leaf in chosen.leaves]
-        for i, part in zip(chosen.active, linearized.values, strict=True):
-            full[i] = part
-        return chosen, linearized, {"value": value, "aux": aux, "gradient": chosen.result(full)}
+        return chosen, linearized, {"value": value, "aux": aux, "gradient": _whole_gradient(chosen, linearized.values)}
+
+    def _compute_local(self, args: Any, kwargs: Any, coloring: LocalColoring) -> tuple[Any, ...] | None:
+        """The same by the parts of the program; None where it is not the one to which the coloring belongs."""
+        if self._options.has_aux or self._options.check:
+            return None
+        try:
+            recorded = self._record(args, kwargs)
+        except TraceError:
+            return None
+        parts = coloring.parts(recorded)
+        if parts is None:
+            return None
+        numbers, outputs = coloring.compute(parts, recorded.arguments, with_value=self._options.with_value)
+        if outputs is None:
+            return numbers, None, None, None, []
+        if self._order == 1:
+            return numbers, tree.unflatten(recorded.structure, outputs), None, None, []
+        chosen = select(self._function, self._options.argnums, args, kwargs, self._name)
+        value = chosen.call(chosen.leaves)
+        return numbers, value, _whole_gradient(chosen, outputs), None, []
 
     def _compute(self, args: Any, kwargs: Any, coloring: Coloring | None = None) -> tuple[Value, Any, Any, Any, Any]:
         """(nonzeros, value, gradient, aux, the products with a random direction if it is to be checked)."""
         coloring = self.coloring(*args, **kwargs) if coloring is None else coloring
+        if isinstance(coloring, LocalColoring):
+            local = self._compute_local(args, kwargs, coloring)
+            if local is not None:
+                return local
+            coloring = coloring.whole()
         _, linearized, beside = self._linearized(args, kwargs)
         rows, columns = sum(sizes_of(linearized.output_types)), sum(sizes_of(linearized.input_types))
         if coloring.shape != (rows, columns):
@@ -220,6 +291,14 @@ class SparseDerivative:
         return numbers, beside["value"], beside.get("gradient"), beside["aux"], checks
 
 
+def _whole_gradient(chosen: Selection, parts: Sequence[Value]) -> Any:
+    """The gradient as a tree like the arguments, with zeros for leaves that are no floats."""
+    full: list[Any] = [np.zeros(np.shape(leaf), type_of(leaf).dtype) for leaf in chosen.leaves]
+    for i, part in zip(chosen.active, parts, strict=True):
+        full[i] = part
+    return chosen.result(full)
+
+
 def _pull_cost(program: Recorded) -> float:
     """A complex result of real arguments is pulled twice."""
     chosen = [t for t, s in zip(program.program.input_types, program.selected, strict=True) if s]
@@ -238,10 +317,10 @@ def jacobian(
     program); a given `pattern` (a sparse or dense matrix, its entries are where J may be nonzero) or `coloring` is
     trusted, unless `check` compares the result with one random product J v and raises when an entry is missing.
 
-    mode: "forward" (columns of one color in one product J s), "reverse" (rows, sᵀ J), "both", or "auto": the
-    cheapest. `with_value` returns (f(x), J); `has_aux` ((…), aux). `jit` compiles the products, by default when
-    calls have taken as long as that would; `order` is that of the greedy coloring; `chunk_size` says how many products
-    run at once.
+    mode: "forward" (columns of one color in one product J s), "reverse" (rows, sᵀ J), "both", "local" (products of
+    what is computed between the gathers at the beginning and the sums at the end), or "auto": the cheapest.
+    `with_value` returns (f(x), J); `has_aux` ((…), aux). `jit` compiles the products, by default when calls have taken
+    as long as that would; `order` is that of the greedy coloring; `chunk_size` says how many products run at once.
 
     Complex results of real arguments have a complex Jacobian. Complex arguments need `holomorphic`: J is that of
     dw = J dz, and `check` also finds out whether there is one.
@@ -265,10 +344,10 @@ def hessian(
 ) -> SparseDerivative:  # fmt: skip
     """The Hessian of a scalar function as a `scipy.sparse.csr_array`, from products H s, forward over reverse.
 
-    mode: "star" (the default: entries are read directly), "acyclic" (fewer products, entries by substitution),
-    "column" (symmetry is not used). `with_value` returns (f(x), ∇f(x), H). The rest as for `sparse.jacobian`: of a
-    holomorphic function, or a complex one of real arguments, the gradient holds the ∂f/∂xⱼ, and H is symmetric (not
-    Hermitian).
+    mode: "star" (entries are read directly), "acyclic" (fewer products, entries by substitution), "column" (symmetry
+    is not used), "local" (as for `sparse.jacobian`), or "auto": star or local. `with_value` returns (f(x), ∇f(x), H).
+    The rest as for `sparse.jacobian`: of a holomorphic function, or a complex one of real arguments, the gradient holds
+    the ∂f/∂xⱼ, and H is symmetric (not Hermitian).
 
     ```python
     H = ad.sparse.hessian(lambda x: np.sum(x[1:] * x[:-1]))(np.array([1.0, 2.0, 3.0]))

@@ -37,6 +37,8 @@ class Recorded(NamedTuple):
     program: Program
     selected: tuple[bool, ...]  # for each input of the program
     values: tuple[Value, ...] | None  # of all inputs, when it was run with them
+    arguments: tuple[Value, ...] = ()  # what its inputs stand for, as far as they were at hand
+    structure: Any = None  # of the result
 
 
 def choose_arguments(
@@ -114,7 +116,8 @@ def record_derivative(
             changes.restore(given_up=True)
     extra = [concrete(x) for x in result.captured] if with_values else []
     selected = (*[_is_mark(leaves[i]) for i in moving], *[False] * len(result.captured))
-    return Recorded(result.program, selected, None if values is None else (*values, *extra))
+    known = None if values is None else (*values, *extra)
+    return Recorded(result.program, selected, known, (*values_in, *result.captured), result.structure)
 
 
 def _differentiate(

@@ -86,7 +86,7 @@ def propagate(walk: Walk, op: Op, facts: Sequence[Fact], types: Sequence[ArrayTy
     rule = RULES.get(op)
     if rule is None and (expanded := expansion(op, [f.type for f in facts])) is not None:
         return walk_program(walk, expanded, facts)
-    values = _values(op, facts, len(types))
+    values = evaluated(op, [f.value for f in facts], len(types))
     outputs = [Fact(t, v, None) for t, v in zip(types, values, strict=True)]
     moving = [f.reach is not None for f in facts]
     if op.flat or not any(moving) or not any(t.differentiable for t in types):
@@ -105,11 +105,11 @@ def propagate(walk: Walk, op: Op, facts: Sequence[Fact], types: Sequence[ArrayTy
 CONTROL: RuleTable[Callable[[Walk, Any, Sequence[Fact], Sequence[ArrayType]], list[Fact]]] = RuleTable("sparsity")
 
 
-def _values(op: Op, facts: Sequence[Fact], count: int) -> Sequence[Value]:
-    """The values of the results, if those of all arguments are known."""
-    if op.effect or any(f.value is None for f in facts):
+def evaluated(op: Op, values: Sequence[Value], count: int) -> Sequence[Value]:
+    """The values of the results, if those of all arguments are known (not None)."""
+    if op.effect or any(v is None for v in values):
         return [None] * count
-    z = op.evaluate(*[f.value for f in facts])
+    z = op.evaluate(*values)
     return z if op.several else [z]
 
 
