@@ -16,6 +16,7 @@ from adjoint.optimize.composite.mirror_descent import ExponentiatedGradient, Mir
 from adjoint.optimize.composite.proximal_gradient import FISTA, ProjectedGradient, ProximalGradient
 from adjoint.optimize.composite.proximal_newton import ProximalNewton, ProximalQuasiNewton
 from adjoint.optimize.composite.splitting import ADMM, ThreeOperatorSplitting
+from adjoint.optimize.constrained.barrier import LogBarrier
 from adjoint.optimize.constrained.constraints import between, equality, inequality
 from adjoint.optimize.first_order.conjugate_gradients import ConjugateGradients
 from adjoint.optimize.first_order.gradient_descent import GradientDescent
@@ -96,6 +97,7 @@ __all__ = [
     "HeavyBall",
     "Iterate",
     "LevenbergMarquardt",
+    "LogBarrier",
     "MirrorDescent",
     "NaturalGradient",
     "Nesterov",

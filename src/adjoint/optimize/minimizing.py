@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from operator import index as operator_index
 from typing import Any
 
 import numpy as np
 
+from adjoint import tree
 from adjoint.base.source import user_facing
 from adjoint.implicit.approximate import Unrolled
 from adjoint.implicit.function import ImplicitFunction
@@ -19,6 +21,7 @@ from adjoint.optimize.choosing import choose_method, is_plain
 from adjoint.optimize.composite.objective import Composite
 from adjoint.optimize.composite.solving import minimize_composite
 from adjoint.optimize.composite.within import method_within
+from adjoint.optimize.constrained.barrier import LogBarrier
 from adjoint.optimize.constrained.constraints import Constraint
 from adjoint.optimize.constrained.solving import minimize_constrained
 from adjoint.optimize.derivatives import attach_envelope
@@ -27,14 +30,17 @@ from adjoint.optimize.iteration import Ending, Iterate, Limits, run
 from adjoint.optimize.optimum import Optimum
 from adjoint.optimize.oracles import prepare_call
 from adjoint.optimize.problem import Problem
+from adjoint.optimize.proximal.calculus import Indicator, apply_prox
 from adjoint.optimize.sets.set import Set
 from adjoint.optimize.setting import Setting
 from adjoint.optimize.wrong_gradients import explain_failure
+from adjoint.program.trace import primal
 from adjoint.program.types import Value
 
 __all__ = ["choose_tolerance", "minimize", "read_limits"]
 
 ITERATIONS = 1000
+NEAR = 1e-7  # of a set, against the size of x: intersections are found by iteration
 
 
 def choose_tolerance(dtype: Any) -> float:
@@ -109,7 +115,7 @@ def minimize(
     rules = [subject_to] if isinstance(subject_to, Constraint | Set) else list(subject_to)
     if any(isinstance(rule, Set) for rule in rules):
         method = method_within(title, rules, method, bounds=bounds, scale=scale)
-    elif rules:
+    elif rules or isinstance(method, LogBarrier):
         return minimize_constrained(
             title, f, x0, args, rules, method=method, bounds=bounds, tol=tol, max_iterations=max_iterations,
             scale=scale, frozen=frozen, check=check, has_aux=has_aux,
@@ -159,7 +165,20 @@ def minimize(
             reports["fun"] = attach_envelope(setting.function, x, reports["fun"], (setting.fixed, *args))
     whole = setting.parts.merge(x, setting.fixed)
     aux = original(whole, *given)[1] if has_aux else None
-    return _optimum(setting, whole, reports, tol, aux, facts)
+    found = _optimum(setting, whole, reports, tol, aux, facts)
+    return dataclasses.replace(found, feasible=_is_feasible(method, setting, tree.map(primal, x)))
+
+
+def _is_feasible(method: Any, setting: Setting, x: Any) -> Any:
+    """Whether x lies in the set of the method, or within its bounds."""
+    if isinstance(method, Composite) and isinstance(method.the_term(), Indicator):
+        flat = setting.unknowns.flat
+        away = flat(tree.map(lambda a, b: a - b, x, apply_prox(method.the_term(), x, 1.0)))
+        return np.max(np.abs(away)) <= NEAR * (1.0 + np.max(np.abs(flat(x))))
+    if setting.box is None:
+        return True
+    v = setting.unknowns.vector(x)
+    return np.all(np.logical_and(primal(setting.box[0]) <= v, v <= primal(setting.box[1])))
 
 
 def _ignore_more(function: Any, count: int) -> Any:

@@ -61,6 +61,7 @@ class Optimum(Answer):
     aux: Any = None
     method: str = field(default="", metadata={"static": True})
     note: str = field(default="", metadata={"static": True})  # what was found out about a failure
+    feasible: Any = True  # whether x obeys bounds, constraints and sets, to the tolerance
     certificate: Any = None  # why a program has no solution; with certify=True which promises a run has kept
 
     @property

@@ -72,3 +72,39 @@ def test_what_does_not_go_together_is_refused():
         optimize.minimize(np.sum, np.ones(2), subject_to=sets.simplex(), method=optimize.BFGS())
     with pytest.raises(TypeError, match=r"optimize\.sets"):
         optimize.minimize(np.sum, np.ones(2), subject_to=[lambda x: x])
+
+
+@pytest.mark.row("16.3a")
+def test_each_set_says_what_it_can_and_answers_say_whether_they_lie_in_it():
+    inside = {
+        "simplex": (sets.simplex(), ("project", "lmo", "support", "bregman")),
+        "l2_ball": (sets.l2_ball(1.0), ("project", "lmo", "support")),
+        "hyperplane": (sets.hyperplane(np.ones(4), 1.0), ("project",)),
+    }
+    u = np.array([0.3, 0.1, 0.4, 0.7])
+    for within, able in inside.values():
+        asked = {"project": lambda s: s.project(u), "lmo": lambda s: s.lmo(u), "support": lambda s: s.support(u),
+                 "bregman": lambda s: s.bregman_project(u)}  # fmt: skip
+        for name, ask in asked.items():
+            if name in able:
+                answer = ask(within)
+                if name != "support":
+                    assert within.contains(answer)
+                else:  # no point of the set is further along u
+                    points = np.random.default_rng(0).normal(size=(50, 4))
+                    assert all(u @ within.project(p) <= answer + 1e-12 for p in points)
+            else:
+                with pytest.raises(ad.RuleError, match="has no"):
+                    ask(within)
+        assert not within.contains(5.0 * u)
+        # the method is chosen by what the set can do
+        found = optimize.minimize(cost, u, B, subject_to=within)
+        assert found.feasible
+        assert within.contains(found.value, tol=1e-6)
+    with pytest.raises(ad.RuleError, match="has no lmo"):
+        optimize.minimize(cost, u, B, subject_to=inside["hyperplane"][0], method="frank wolfe")
+    assert bool(ad.jit(lambda b: optimize.minimize(cost, u, b, subject_to=sets.simplex()).feasible)(B))
+    assert optimize.minimize(cost, u, B, bounds=(0.0, 1.0)).feasible
+    empty = optimize.qp(A, -B, A=np.ones((1, 4)), b=np.ones(1), lower=1.0)
+    assert not empty.feasible
+    assert optimize.qp(A, -B, A=np.ones((1, 4)), b=np.ones(1), lower=0.0).feasible

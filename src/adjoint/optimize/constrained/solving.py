@@ -16,6 +16,7 @@ from adjoint.linear.solvers.iteration import TRACED
 from adjoint.ops.implicit_solve import Equation
 from adjoint.optimize.captured import close_over
 from adjoint.optimize.constrained.augmented import run_augmented
+from adjoint.optimize.constrained.barrier import LogBarrier, run_barrier
 from adjoint.optimize.constrained.constraints import Constraint, stack_constraints
 from adjoint.optimize.constrained.sqp import Constrained, Found, all_inequalities, run_sqp
 from adjoint.optimize.derivatives import attach_envelope
@@ -33,8 +34,9 @@ METHODS: dict[str, Callable[[Constrained, Value, Any, int], Found]] = {
     "sqp": run_sqp,
     "augmented lagrangian": run_augmented,
 }
+NAMES = (*METHODS, "interior point")
 DENSE = 200  # unknowns and constraints up to which quadratic programs with dense matrices are solved
-ITERATIONS = {"sqp": 200, "augmented lagrangian": 60}
+ITERATIONS = {"sqp": 200, "augmented lagrangian": 60, "interior point": 300}
 
 
 class _Theta(NamedTuple):
@@ -58,13 +60,17 @@ class _Theta(NamedTuple):
 
 
 def _choose(title: str, method: Any, size: int) -> str:
+    if isinstance(method, LogBarrier):
+        return "interior point"
     if method == "auto":
         return "sqp" if size <= DENSE else "augmented lagrangian"
     name = str(method).lower().replace("_", " ").replace("-", " ")
-    name = {"auglag": "augmented lagrangian", "alm": "augmented lagrangian"}.get(name, name)
-    if name not in METHODS:
+    name = {"auglag": "augmented lagrangian", "alm": "augmented lagrangian", "log barrier": "interior point",
+            "barrier": "interior point"}.get(name, name)  # fmt: skip
+    if name not in NAMES:
         raise ValueError(f"{title}: {method!r} takes no constraints. With subject_to= the methods are: "
-                         f"{', '.join(METHODS)}; and scipy.optimize's under adjoint.scipy.optimize.")  # fmt: skip
+                         f"{', '.join(NAMES)}, LogBarrier(…); and scipy.optimize's under "
+                         "adjoint.scipy.optimize.")  # fmt: skip
     return name
 
 
@@ -105,9 +111,18 @@ def minimize_constrained(
             h, g = problem.constraints(problem.project(v))
             facts["method"] = _choose(title, method, v.shape[0] + h.shape[0] + g.shape[0])
             most = ITERATIONS[facts["method"]] if max_iterations is None else max_iterations
-            found = METHODS[facts["method"]](problem, v, tol, most)
-        reports = {"fun": found.value, "grad": setting.unknowns.tree(found.gradient), "code": found.code,
-                   "iterations": found.iterations, "residual": found.residual}  # fmt: skip
+            gap = np.float64(np.nan)
+            if facts["method"] == "interior point":
+                barrier = method if isinstance(method, LogBarrier) else LogBarrier()
+                found, gap = run_barrier(problem, v, tol, most, barrier)
+            else:
+                found = METHODS[facts["method"]](problem, v, tol, most)
+            h, g = problem.constraints(found.x)
+            parts = [np.abs(h), np.maximum(all_inequalities(problem, found.x, g), 0.0), np.zeros(1, found.x.dtype)]
+            kept = np.max(np.concatenate(parts)) <= tol
+        reports = {"feasible": kept, "fun": found.value, "grad": setting.unknowns.tree(found.gradient),
+                   "code": found.code,
+                   "iterations": found.iterations, "residual": found.residual, "gap": gap}  # fmt: skip
         return {
             "x": setting.unknowns.tree(found.x),
             "equality": found.equality,
@@ -147,7 +162,8 @@ def minimize_constrained(
     return Optimum(
         whole, fun, reports["grad"], reports["code"], reports["iterations"], {"iteration": reports["iterations"]},
         reports["residual"], np.float64(tol), _split(setting, prices), None, None, None, aux,
-        f"{title} by {facts['method'] or 'sqp'}",
+        f"{title} by {facts['method'] or 'sqp'}", feasible=reports["feasible"],
+        certificate={"duality gap": reports["gap"]} if facts["method"] == "interior point" else None,
     )  # fmt: skip
 
 

@@ -32,7 +32,7 @@ from adjoint.optimize.statuses import (
 )
 from adjoint.program.types import Value
 
-__all__ = ["Constrained", "Found", "measure_conditions", "run_sqp"]
+__all__ = ["Constrained", "Found", "all_inequalities", "linearize", "measure_conditions", "run_sqp"]
 
 HALVINGS = 30
 STEEPEST = 1e10  # the price of violations at which a point that violates constraints is taken for infeasible
@@ -111,7 +111,8 @@ def measure_conditions(problem: Constrained, now: Any) -> Value:
     return np.maximum(np.maximum(_worst(now.gradient + pull) / size, violated), _worst(every * now.z) / size)
 
 
-def _linearize(problem: Constrained, x: Value) -> tuple[Value, ...]:
+def linearize(problem: Constrained, x: Value) -> tuple[Value, ...]:
+    """(f, ∇f, h, g, ∇h, ∇g) at a point."""
     value, gradient = value_and_grad(problem.f)(x)
     h, g = problem.constraints(x)
     n = x.shape[0]
@@ -200,7 +201,7 @@ def _step(problem: Constrained, now: _State, tol: Any, floor: Value) -> _State:
         (np.ones((), now.x.dtype), np.int64(0), np.logical_or(full, bent)),
     )
     x = problem.project(now.x + length * start)
-    value, gradient, h, g, h_jacobian, g_jacobian = _linearize(problem, x)
+    value, gradient, h, g, h_jacobian, g_jacobian = linearize(problem, x)
     y, z = now.y + length * (y - now.y), now.z + length * (z - now.z)
     after = now._replace(
         x=x, y=y, z=z, price=price, value=value, gradient=gradient, h=h, g=g, h_jacobian=h_jacobian,
@@ -223,7 +224,7 @@ def _step(problem: Constrained, now: _State, tol: Any, floor: Value) -> _State:
 def run_sqp(problem: Constrained, x: Value, tol: Any, iterations: int) -> Found:
     """A local minimum under the constraints, from x."""
     x = problem.project(x)
-    value, gradient, h, g, h_jacobian, g_jacobian = _linearize(problem, x)
+    value, gradient, h, g, h_jacobian, g_jacobian = linearize(problem, x)
     zeros = lambda count: np.zeros(count, x.dtype)
     price = np.maximum(10.0, 2.0 * _worst(gradient))
     bounds = 0 if problem.lower is None else 2 * x.shape[0]

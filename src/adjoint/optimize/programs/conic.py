@@ -189,7 +189,7 @@ def solve_over_cones(
     return Optimum(
         x, 0.5 * np.sum(x * curved) + np.sum(q * x), curved + q, code, reports["iterations"],
         {"factorization": reports["iterations"]}, reports["residual"], np.float64(tol), split(y), None, None,
-        tree.map(primal, z), None, f"{title} by {method}",
+        tree.map(primal, z), None, f"{title} by {method}", feasible=code == CONVERGED,
         certificate=Certificate(reports["direction"], split(reports["proof"])) if failed else None,
     )  # fmt: skip
 

@@ -32,7 +32,17 @@ from adjoint.optimize.statuses import (
 from adjoint.program.types import Value
 from adjoint.scipy import linalg
 
-__all__ = ["Program", "Solved", "conditions_matrix", "find_active", "measure", "polish", "prove", "run_interior_point"]
+__all__ = [
+    "Program",
+    "Solved",
+    "conditions_matrix",
+    "find_active",
+    "find_length",
+    "measure",
+    "polish",
+    "prove",
+    "run_interior_point",
+]
 
 SHORT = 0.99  # of the way to the boundary
 CHANGES = 6  # of the active set that a warm start tries
@@ -140,8 +150,10 @@ def _direction(
     return dx, dy, (-r4 - now.z * ds) / now.s, ds
 
 
-def _length(v: Value, dv: Value) -> Value:
+def find_length(v: Value, dv: Value) -> Value:
     """The largest step that leaves v ≥ 0."""
+    if not v.shape[0]:
+        return np.full((), np.inf, v.dtype)
     return np.min(np.where(dv < 0, -v / np.where(dv < 0, dv, -1.0), np.inf))
 
 
@@ -181,12 +193,12 @@ def _run(data: Program, tol: float, iterations: int, begin: Value) -> Solved:
         factors = _factor(data, now.z / now.s)
         mu = np.sum(now.s * now.z) / p
         _, _, dz, ds = _direction(data, factors, now, r, now.s * now.z)
-        length = np.minimum(1.0, np.minimum(_length(now.s, ds), _length(now.z, dz)))
+        length = np.minimum(1.0, np.minimum(find_length(now.s, ds), find_length(now.z, dz)))
         after = np.sum((now.s + length * ds) * (now.z + length * dz)) / p
         sigma = (after / mu) ** 3
         r4 = now.s * now.z + ds * dz - sigma * mu
         dx, dy, dz, ds = _direction(data, factors, now, r, r4)
-        length = np.minimum(1.0, SHORT * np.minimum(_length(now.s, ds), _length(now.z, dz)))
+        length = np.minimum(1.0, SHORT * np.minimum(find_length(now.s, ds), find_length(now.z, dz)))
         x, y = now.x + length * dx, now.y + length * dy
         z, s = now.z + length * dz, now.s + length * ds
         residual = measure(data, x, y, z)

@@ -255,9 +255,17 @@ def _solve(
     return Optimum(
         x, fun, data.P @ x + data.q, code, reports["iterations"], {"factorization": reports["iterations"]},
         reports["residual"], np.float64(tol), split(z), None, None, tree.map(primal, z), None,
-        f"{title} by {elsewhere or 'interior point'}",
+        f"{title} by {elsewhere or 'interior point'}", feasible=_is_feasible(data, primal(x), tol),
         certificate=Certificate(proof["x"], split(proof)) if failed else None,
     )  # fmt: skip
+
+
+def _is_feasible(data: Program, x: Value, tol: float) -> Any:
+    """Whether A x = b and G x ≤ h, against the size of the right sides."""
+    A, b, G, h = (primal(v) for v in (data.A, data.b, data.G, data.h))
+    off = np.concatenate([np.abs(A @ x - b), np.maximum(G @ x - h, 0.0), 0.0 * x[:1]])
+    size = 1.0 + np.max(np.abs(np.concatenate([b, h, 0.0 * x[:1]])))
+    return np.max(off) <= 10.0 * tol * np.where(np.isnan(size), 1.0, size)
 
 
 def _read_warm(title: str, warm: Any, data: Program) -> Any:
