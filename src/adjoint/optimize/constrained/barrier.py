@@ -184,10 +184,10 @@ def run_barrier(problem: Constrained, x: Value, tol: Any, iterations: int, metho
         longest = np.minimum(1.0, SHORT * find_length(s, ds))
         along_z = np.minimum(1.0, SHORT * find_length(z, dz))
         violation = np.sum(np.abs(now.h)) + np.sum(np.abs(off))
-        slope = np.sum(now.gradient * dx) - mu * np.sum(ds / s)
-        needed = (slope + 0.5 * np.maximum(np.sum(dx * (W @ dx)), 0.0)) / (0.9 * np.maximum(violation, 1e-300))
+        change = np.sum(now.gradient * dx) - mu * np.sum(ds / s)
+        needed = (change + 0.5 * np.maximum(np.sum(dx * (W @ dx)), 0.0)) / (0.9 * np.maximum(violation, 1e-300))
         price = np.maximum(now.price, either(violation > eps, 1.5 * needed, now.price))
-        fall = slope - price * violation
+        fall = change - price * violation
         merit = now.value - mu * np.sum(np.log(s)) + price * violation
         here = errors(now, mu)
         slack = 10 * eps * (1.0 + np.abs(merit))
