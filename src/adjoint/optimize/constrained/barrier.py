@@ -125,9 +125,9 @@ def _start_inside(problem: Constrained, x: Value) -> Value:
     if problem.lower is None or problem.upper is None:
         return x
     low, high = problem.lower, problem.upper
-    room = np.where(np.isfinite(high - low), high - low, np.inf)
+    width = np.where(np.isfinite(high - low), high - low, np.inf)
     size = lambda bound: np.maximum(1.0, np.abs(np.where(np.isfinite(bound), bound, 0.0)))
-    push = lambda bound: np.minimum(1e-2 * size(bound), 0.1 * room)
+    push = lambda bound: np.minimum(1e-2 * size(bound), 0.1 * width)
     return np.minimum(np.maximum(x, low + push(low)), high - push(high))
 
 
