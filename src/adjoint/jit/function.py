@@ -17,6 +17,7 @@ from adjoint.base.forking import free_in_child
 from adjoint.base.records import record
 from adjoint.base.source import by_name, user_facing, warn_user
 from adjoint.compile.callable import Entry
+from adjoint.conversion.driver import prepare
 from adjoint.jit.lowered import Lowered
 from adjoint.jit.pipeline import build_executable, compile_call, specialize
 from adjoint.jit.report import Report, report_specialization
@@ -318,7 +319,7 @@ class Jitted(Entry):
         while trace is not None and not trace.records:
             trace = trace.outer
         if trace is not None or active_watch() is not None:
-            return self.function(*args, **kwargs)
+            return prepare(self.function)(*args, **kwargs)
         call = self.read_call(args, kwargs)
         if not call.is_traced:
             return self._run(call, args, kwargs, alone=False)
