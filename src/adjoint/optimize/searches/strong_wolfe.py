@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from adjoint.linear.solvers.iteration import TRACED, both, either, no
+from adjoint.linear.solvers.iteration import both, either, no
 from adjoint.optimize.problem import Problem
 from adjoint.optimize.searches.search import Found, Line, minimize_cubic
 from adjoint.program.types import Value
@@ -71,18 +71,21 @@ class StrongWolfe:
             flat = np.abs(here) <= -self.curvature * derivative
             level = both(both(finite, value <= f0 + blur), here <= (2 * self.sufficient - 1) * derivative)
             good = both(np.logical_or(falls, level), flat)
-            if not isinstance(good, TRACED) and good:
-                return s._replace(low=a, low_value=value, low_derivative=here, low_gradient=gradient, done=good)
+            found = s._replace(low=a, low_value=value, low_derivative=here, low_gradient=gradient, done=good)
+            # most trials are good: what narrows the interval is left out then
+            return problem.when(good, lambda: found, lambda: narrow(s, value, gradient, here, falls))
+
+        def narrow(s: _State, value: Value, gradient: Value, here: Value, falls: Any) -> _State:
+            a = s.trial
             too_far = no(both(falls, value < either(s.low > 0, s.low_value, np.inf + 0 * f0)))
             # a point that falls enough becomes the lower end; where φ rises beyond it the old one is the other end
             turned = both(no(too_far), here * either(s.bracketed, s.high - a, 1.0 + 0 * a) >= 0)
             high = either(too_far, a, either(turned, s.low, s.high))
             high_value = either(too_far, value, either(turned, s.low_value, s.high_value))
             high_derivative = either(too_far, here, either(turned, s.low_derivative, s.high_derivative))
-            better = np.logical_or(good, no(too_far))
-            low = either(better, a, s.low)
-            low_value = either(better, value, s.low_value)
-            low_derivative = either(better, here, s.low_derivative)
+            low = either(too_far, s.low, a)
+            low_value = either(too_far, s.low_value, value)
+            low_derivative = either(too_far, s.low_derivative, here)
             bracketed = np.logical_or(s.bracketed, np.logical_or(too_far, turned))
             inside = minimize_cubic(low, low_value, low_derivative, high, high_value, high_derivative)
             inside = either(np.isfinite(high_value), inside, low + 0.2 * (high - low))
@@ -90,8 +93,8 @@ class StrongWolfe:
             trial = either(bracketed, inside, farther)
             stuck = np.logical_or(trial == a, np.abs(trial - low) <= problem.eps * np.abs(low))
             return _State(
-                trial, low, low_value, low_derivative, either(better, gradient, s.low_gradient), high, high_value,
-                high_derivative, bracketed, np.logical_or(good, stuck), s.count + 1,
+                trial, low, low_value, low_derivative, either(too_far, s.low_gradient, gradient), high, high_value,
+                high_derivative, bracketed, stuck, s.count + 1,
             )  # fmt: skip
 
         zero = 0 * f0

@@ -67,14 +67,13 @@ class BFGS:
         found, derivative = search_along(problem, self.search, x, state, -(state.inverse @ state.gradient), state.fresh)
         s, y = found.x - x, found.gradient - state.gradient
         sy, good = measure_curvature(s, y, problem.eps)
-        good = both(good, found.success)
-        safe = either(good, sy, 1.0 + 0 * sy)
-        yy = np.vdot(y, y)
-        scale = either(both(good, state.fresh), safe / either(yy > 0, yy, 1.0 + 0 * yy), 1.0 + 0 * sy)
-        # a pair that is no good changes nothing, without a second matrix to choose from
-        s, y = either(good, s, 0 * s), either(good, y, 0 * y)
+        good, one = both(good, found.success), 1.0 + 0 * sy
+        # before the first update B is the identity in the size of 1/⟨y, y⟩ ⟨s, y⟩
+        scale = problem.when(both(good, state.fresh), lambda: sy / np.vdot(y, y), lambda: one)
         inverse = problem.when(
-            found.success, lambda: update_inverse(state.inverse, s, y, safe, scale), lambda: identity
+            good,
+            lambda: update_inverse(state.inverse, s, y, sy, scale),
+            lambda: problem.when(found.success, lambda: state.inverse, lambda: identity),
         )
         fresh = np.logical_or(no(found.success), both(state.fresh, no(good)))
         code = judge_search(problem, found, state.value, derivative, state.fresh)

@@ -33,7 +33,8 @@ def search_along(
     falls = both(derivative < 0, np.isfinite(derivative))
     direction = either(falls, direction, -g)
     derivative = either(falls, derivative, -np.vdot(g, g))
-    first = either(np.logical_or(fresh, no(falls)), guess_step(problem, x, g), 1.0 + 0 * derivative)
+    one = 1.0 + 0 * derivative
+    first = problem.when(np.logical_or(fresh, no(falls)), lambda: guess_step(problem, x, g) * one, lambda: one)
     return search.search(problem, Line(x, direction, state.value, g, derivative, first)), derivative
 
 
