@@ -167,7 +167,7 @@ def test_transformation_of_jit(name: str, transformation: str) -> None:
 
 def test_a_compiled_function_in_a_compiled_function_is_converted_as_well() -> None:
     def fill(x: Any) -> Any:
-        return np.full(3, x[0]) if x[1] > 0 else np.full(3, float(2.0)) * x[1]
+        return np.full(3, x[0]) if x[1] > 0 else np.full(3, 2.0) * x[1]
 
     inner = ad.jit(lambda x: fill(x))
     for x in (np.array([4.0, 1.0]), np.array([4.0, -1.0])):

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from adjoint.linear.solvers.iteration import both, either, no
+from adjoint.linear.solvers.iteration import both, no
 from adjoint.optimize.iteration import as_code, judge
 from adjoint.optimize.problem import Problem
 from adjoint.optimize.searches.strong_wolfe import StrongWolfe
