@@ -38,38 +38,38 @@ def derive(f: Function, x: Value) -> tuple[Value, Value]:
 def advance(
     counter: Counter, now: Points, f: Function, step: Value, tol: Value, box: tuple[Value, Value] | None, calls: int
 ) -> Points:
-    """x - step, halfway to a bound where that lies beyond it, shorter where the result is not finite."""
-    moved = now.x - step
+    """x - step, halfway to a bound where that lies beyond it, shorter where the result is not finite.
+
+    Elements that have ended stay where they are, so that what is computed there is what it was.
+    """
+    going = now.code == RUNNING
+    flat = np.logical_not(np.isfinite(step))
+    moved = np.where(np.logical_and(going, np.logical_not(flat)), now.x - step, now.x)
     if box is not None:
         lower, upper = box
         moved = np.where(moved < lower, 0.5 * (now.x + lower), np.where(moved > upper, 0.5 * (now.x + upper), moved))
-    look = (lambda x: derive(f, x)) if now.d is not None else lambda x: (f(x), now.x)
+    look = (lambda x: derive(f, x)) if now.d is not None else lambda x: (f(x), None)
     value, d = look(moved)
+    is_bad = lambda value: np.logical_and(going, np.logical_not(np.isfinite(value)))
 
     def shorten() -> tuple[Value, Value, Value]:
         point, found, bend = moved, value, d
         for _ in range(2):
-            bad = np.logical_not(np.isfinite(found))
+            bad = is_bad(found)
             point = np.where(bad, 0.75 * now.x + 0.25 * point, point)
-            again = look(point)
-            found, bend = np.where(bad, again[0], found), np.where(bad, again[1], bend)
+            found, bend = look(point)
         return point, found, bend
 
-    bad = np.any(np.logical_not(np.isfinite(value)))
-    moved, value, d = counter.when(bad, shorten, lambda: (moved, value, d))
+    moved, value, d = counter.when(np.any(is_bad(value)), shorten, lambda: (moved, value, d))
     eps = float(np.finfo(now.x.dtype).eps)
-    small = np.abs(moved - now.x) <= tol * np.abs(moved) + eps * eps
-    flat = np.logical_not(np.isfinite(step))
-    done = np.where(np.logical_or(small, value == 0), CONVERGED, RUNNING)
-    # a last digit that goes to and fro
-    returns = np.logical_and(moved == now.before, np.abs(moved - now.x) <= 8 * eps * np.abs(moved))
-    done = np.where(np.logical_and(done == RUNNING, returns), CONVERGED, done)
-    code = np.where(flat, SINGULAR, np.where(np.isfinite(value), done, NOT_FINITE))
-    new = Points(moved, value, now.x, now.f, d, code, now.count + calls)
-    going = now.code == RUNNING
-    stays = np.logical_or(np.logical_not(going), flat)
-    kept = Points(*[None if b is None else np.where(stays, b, a) for a, b in zip(new, now, strict=True)])
-    return kept._replace(code=np.where(going, code, now.code), count=np.where(going, new.count, now.count))
+    change, size = np.abs(moved - now.x), np.abs(moved)
+    # the last digit may go to and fro
+    returns = np.logical_and(moved == now.before, change <= 8 * eps * size)
+    small = np.logical_or(change <= tol * size + eps * eps, np.logical_or(value == 0, returns))
+    code = np.where(np.isfinite(value), np.where(small, CONVERGED, RUNNING), NOT_FINITE)
+    code = np.where(going, np.where(flat, SINGULAR, code), now.code)
+    before = None if now.f_before is None else now.f
+    return Points(moved, value, now.x, before, d, code, now.count + np.where(going, calls, 0))
 
 
 @final
