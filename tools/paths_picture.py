@@ -1,4 +1,4 @@
-"""Draws docs/pictures/stochastic_equations.png, boundary_values.png and integrals.png."""
+"""Draws docs/pictures/stochastic_equations.png and boundary_values.png."""
 
 from pathlib import Path
 
@@ -47,5 +47,32 @@ def draw_stochastic() -> None:
     figure.savefig(PICTURES / "stochastic_equations.png", dpi=110)
 
 
+def draw_boundary() -> None:
+    """Both solutions of Bratu's problem; the nodes that a layer gets."""
+    figure, (left, right) = pyplot.subplots(1, 2, figsize=(9, 3.2), layout="constrained")
+    bratu = lambda t, y: np.stack([y[1], -np.exp(y[0])])
+    ends = lambda a, b: np.stack([a[0], b[0]])
+    times = np.linspace(0.0, 1.0, 200)
+    for height in (0.0, 3.0):
+        guess = np.stack([np.full(5, height), np.zeros(5)], axis=1)
+        found = integrate.solve_boundary(bratu, ends, np.linspace(0.0, 1.0, 5), guess, tol=1e-4)
+        left.plot(times, found.at(times)[:, 0], label=f"from y = {height:.0f}")
+        left.plot(found.mesh, found.values[:, 0], "k.", ms=4)
+    left.set_title("y″ + eʸ = 0, y(0) = y(1) = 0")
+    left.legend()
+    for epsilon in (1e-1, 1e-2, 1e-3):
+        f = lambda x, y, e: np.stack(
+            [y[1], -(x * y[1] + np.pi * (np.pi * e * np.cos(np.pi * x) + x * np.sin(np.pi * x))) / e]
+        )
+        conditions = lambda a, b, e: np.stack([a[0] + 2, b[0]])
+        mesh = np.linspace(-1.0, 1.0, 9)
+        found = integrate.solve_boundary(f, conditions, mesh, np.zeros((9, 2)), args=(epsilon,), tol=1e-3)
+        right.plot(found.mesh, found.values[:, 0], ".-", ms=4, label=f"ε = {epsilon:g}, {len(found.mesh)} nodes")
+    right.set_title("nodes go where the residual is")
+    right.legend()
+    figure.savefig(PICTURES / "boundary_values.png", dpi=110)
+
+
 if __name__ == "__main__":
     draw_stochastic()
+    draw_boundary()

@@ -48,7 +48,10 @@ EXAMPLES: dict[str, Example] = {
     "solve_ivp": of(
         lambda f, y, c: f(lambda t, y, c: -c * y * t, (0, 1), y, args=(c,), rtol=1e-13, atol=1e-14).y[:, -1], [1.0], 0.7
     ),
-    "solve_bvp": of(lambda f, y: f(lambda x, y: -y, lambda a, b: a - 1.0, [0.0, 1.0], y).y, [[1.0, 1.0]]),
+    "solve_bvp": of(
+        lambda f, x: f(lambda x, y: 3.0 * x**2 + 0 * y, lambda a, b: a - 1.0, x, np.ones((1, 5)), tol=1e-10).y[:, -1],
+        np.linspace(0.0, 1.1, 5),
+    ),
 }
 
 

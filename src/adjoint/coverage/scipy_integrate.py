@@ -13,6 +13,7 @@ SCIPY_INTEGRATE.differentiable("dblquad tplquad", "a, b, args", own=True)
 SCIPY_INTEGRATE.differentiable("nquad", "ranges, args", own=True)
 SCIPY_INTEGRATE.differentiable("solve_ivp", "y0, args", own=True)
 SCIPY_INTEGRATE.differentiable("odeint", "y0, args", own=True)
+SCIPY_INTEGRATE.differentiable("solve_bvp", "x", own=True)
 SCIPY_INTEGRATE.constant("newton_cotes", SIZES)
 SCIPY_INTEGRATE.constant("lebedev_rule", SIZES, since="1.15")
 
@@ -22,6 +23,3 @@ SCIPY_INTEGRATE.refused("qmc_quad", ADAPTS, BOX)
 SCIPY_INTEGRATE.refused("cubature", ADAPTS, BOX, since="1.15")
 SCIPY_INTEGRATE.refused("tanhsinh", ADAPTS, "Use adjoint.integrate.quad(…, method='tanh-sinh')", since="1.15")
 SCIPY_INTEGRATE.refused("nsum", ADAPTS, "Use np.sum of as many terms as are needed", since="1.15")
-SCIPY_INTEGRATE.refused(
-    "solve_bvp", "SciPy chooses its mesh by plain values", "Solve for values on a mesh of your own with Newton's method"
-)

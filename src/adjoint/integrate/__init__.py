@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from adjoint.integrate.boundary import BoundarySolution, solve_boundary
     from adjoint.integrate.choosing import choose, methods
     from adjoint.integrate.closed_form import linear
     from adjoint.integrate.control import Controller
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AsynchronousLeapfrog",
+    "BoundarySolution",
     "Brownian",
     "Controller",
     "DiagonallyImplicit",
@@ -56,6 +58,7 @@ __all__ = [
     "qmc",
     "quad",
     "solve",
+    "solve_boundary",
     "solve_sde",
     "stability_function",
     "stochastic_methods",
@@ -63,6 +66,7 @@ __all__ = [
 
 # Everything is loaded when it is first used.
 _HOMES = {
+    "adjoint.integrate.boundary": "BoundarySolution solve_boundary",
     "adjoint.integrate.choosing": "choose methods",
     "adjoint.integrate.control": "Controller",
     "adjoint.integrate.diagonal": "DiagonallyImplicit",

@@ -22,7 +22,7 @@ from adjoint.program.types import Value
 from adjoint.scipy.arguments import along, array, constant, demand, floating, for_traced, ratio
 from adjoint.scipy.passing import passed
 
-_CALLING = ("dblquad", "nquad", "odeint", "quad", "quad_vec", "solve_ivp", "tplquad")
+_CALLING = ("dblquad", "nquad", "odeint", "quad", "quad_vec", "solve_bvp", "solve_ivp", "tplquad")
 
 __all__ = ["cumulative_simpson", "cumulative_trapezoid", "fixed_quad", "romb", "simpson", "trapezoid"]
 __all__ += list(_CALLING)

@@ -282,10 +282,14 @@ class BatchedRule:
             tangents: list[Value] = [None] * n
             for i, d in zip(moving, flat[n:], strict=True):
                 tangents[i] = d
-            return list(self.inner.push(flat[:n], tangents))
+            found = list(self.inner.push(flat[:n], tangents))
+            has_tangent[:] = [d is not None for d in found]
+            return [d for d in found if d is not None]
 
+        has_tangent: list[bool] = []
         flags = [*self.mapped, *[self.mapped[i] for i in moving]]
-        return self._map_rule(one, [*xs, *[dxs[i] for i in moving]], flags)
+        found = iter(self._map_rule(one, [*xs, *[dxs[i] for i in moving]], flags))
+        return [next(found) if has else None for has in has_tangent]
 
     def pull(self, xs: Sequence[Value], cts: Sequence[Value], wanted: Sequence[bool]) -> Sequence[Value]:
         n = len(xs)

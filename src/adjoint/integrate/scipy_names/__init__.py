@@ -4,7 +4,8 @@ Names, arguments and results are SciPy's. Traced values may stand in arguments a
 This is part of `adjoint.scipy.integrate`.
 """
 
+from adjoint.integrate.scipy_names.boundary import solve_bvp
 from adjoint.integrate.scipy_names.equations import odeint, solve_ivp
 from adjoint.integrate.scipy_names.integrals import dblquad, nquad, quad, quad_vec, tplquad
 
-__all__ = ["dblquad", "nquad", "odeint", "quad", "quad_vec", "solve_ivp", "tplquad"]
+__all__ = ["dblquad", "nquad", "odeint", "quad", "quad_vec", "solve_bvp", "solve_ivp", "tplquad"]
