@@ -12,6 +12,7 @@ from adjoint import tree
 from adjoint.base.errors import SolveError
 from adjoint.debug import check
 from adjoint.integrate.statuses import ADVICE, EVENT, MAX_STEPS, NOT_FINITE, STATUSES, TOO_SMALL
+from adjoint.linear.solvers.answer import Coded
 from adjoint.program.trace import Tracer, primal
 from adjoint.program.types import Value
 
@@ -22,7 +23,7 @@ _LEGEND = ", ".join(f"{code} {words}" for code, words in enumerate(STATUSES))
 
 @final
 @dataclass(frozen=True, eq=False)
-class Trajectory:
+class Trajectory(Coded):
     """The solution of a differential equation: a tree, so it goes through jit, vmap and grad.
 
     `values` are those at `times`, stacked along a first axis, in the structure of y0; `last` is the state where it
@@ -34,6 +35,8 @@ class Trajectory:
     path.status, np.round(path.values, 4)  # → ('finished', [1.0, 0.6065, 0.3679])
     ```
     """
+
+    STATUSES = STATUSES
 
     times: Value  # the saved times
     values: Any  # y at the saved times
@@ -58,14 +61,6 @@ class Trajectory:
     def converged(self) -> Any:
         """Whether it came to the end, or to an event that ends it."""
         return self.code <= EVENT
-
-    @property
-    def status(self) -> Any:
-        """How it ended, in a word or two; an array of them after vmap."""
-        if isinstance(self.code, Tracer):
-            return "not known while the program is traced"
-        words = np.array(STATUSES)[np.asarray(self.code)]
-        return str(words) if np.ndim(words) == 0 else words
 
     @property
     def advice(self) -> str:

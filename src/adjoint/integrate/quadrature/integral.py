@@ -32,6 +32,7 @@ from adjoint.integrate.quadrature.adaptive import (
     integrate_adaptively,
 )
 from adjoint.integrate.system import Arguments, read_state, trace_function
+from adjoint.linear.solvers.answer import Coded
 from adjoint.linear.solvers.iteration import TRACED
 from adjoint.ops.custom import Attach
 from adjoint.program.program import Program, interpret
@@ -57,7 +58,7 @@ _LEGEND = ", ".join(f"{code} {words}" for code, words in enumerate(STATUSES))
 
 @final
 @dataclass(frozen=True, eq=False)
-class Integral:
+class Integral(Coded):
     """An integral, an estimate of its error, and how it was found: a tree, so it goes through jit, vmap and grad.
 
     ```python
@@ -65,6 +66,8 @@ class Integral:
     float(np.round(found.value, 12)), found.status, bool(found.error < 1e-9)  # → (2.0, 'converged', True)
     ```
     """
+
+    STATUSES = STATUSES
 
     value: Any  # in the structure of what f returns
     error: Value  # of the largest component; no derivative
@@ -76,14 +79,6 @@ class Integral:
     def converged(self) -> Any:
         """Whether the error is as small as was asked for."""
         return self.code == CONVERGED
-
-    @property
-    def status(self) -> Any:
-        """How it ended, in words; an array of them after vmap."""
-        if isinstance(self.code, Tracer):
-            return "not known while the program is traced"
-        words = np.array(STATUSES)[np.asarray(self.code)]
-        return str(words) if np.ndim(words) == 0 else words
 
     @property
     def advice(self) -> str:

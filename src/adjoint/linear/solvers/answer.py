@@ -10,7 +10,7 @@ from adjoint.base.errors import SolveError
 from adjoint.debug import check
 from adjoint.program.trace import Tracer, primal
 
-__all__ = ["Answer", "read_number"]
+__all__ = ["Answer", "Coded", "read_number"]
 
 CONVERGED = 0
 
@@ -20,15 +20,30 @@ def read_number(value: Any) -> Any:
     return np.asarray(primal(value))
 
 
-class Answer:
-    """An answer with a code for each problem that it is of; code 0 is success."""
+class Coded:
+    """What ended with a code, or with one for each batch element."""
 
     STATUSES: ClassVar[tuple[str, ...]]  # the words of the codes
+
+    if TYPE_CHECKING:
+        code: Any
+
+    @property
+    def status(self) -> Any:
+        """How it ended, in a word or two; an array of them after vmap."""
+        if isinstance(self.code, Tracer):
+            return "not known while the program is traced"
+        words = np.array(self.STATUSES)[np.asarray(self.code)]
+        return str(words) if np.ndim(words) == 0 else words
+
+
+class Answer(Coded):
+    """An answer with a code for each problem that it is of; code 0 is success."""
+
     FAILURE: ClassVar[str]  # "the equation was not solved"
     MANY: ClassVar[str]  # "equations"
 
     if TYPE_CHECKING:
-        code: Any
         iterations: Any
         residual: Any
         target: Any
@@ -41,14 +56,6 @@ class Answer:
     def converged(self) -> Any:
         """Whether the residual is as small as was asked for (a truth value for each batch element)."""
         return self.code == CONVERGED
-
-    @property
-    def status(self) -> Any:
-        """How it ended, in a word or two; an array of them after vmap."""
-        if isinstance(self.code, Tracer):
-            return "not known while the program is traced"
-        words = np.array(self.STATUSES)[np.asarray(self.code)]
-        return str(words) if np.ndim(words) == 0 else words
 
     def raise_if_failed(self) -> Self:
         """Itself if it converged, else an error with the advice. Inside a compiled program the check is part of it."""

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from adjoint.base.errors import SolveError
+from adjoint.linear.solvers.answer import Coded
 from adjoint.program.trace import Tracer
 from adjoint.program.types import Value
 
@@ -42,7 +43,7 @@ class Epoch(NamedTuple):
 
 @final
 @dataclass(frozen=True, eq=False)
-class Trained:
+class Trained(Coded):
     """Parameters that `train` found: a tree, so that it goes through jit, vmap and grad.
 
     ```python
@@ -50,6 +51,8 @@ class Trained:
     found.status, float(found.value), int(found.steps)  # → ('done', 1.0, 3)
     ```
     """
+
+    STATUSES = STATUSES
 
     value: Any  # the parameters: the best ones where there is validation data, else the last ones
     fun: Any  # the mean loss of the last epoch
@@ -66,14 +69,6 @@ class Trained:
     def x(self) -> Any:
         """The parameters, by the name that other results of `optimize` have."""
         return self.value
-
-    @property
-    def status(self) -> Any:
-        """How it ended, in words; an array of them after vmap."""
-        if isinstance(self.code, Tracer):
-            return "not known while the program is traced"
-        words = np.array(STATUSES)[np.asarray(self.code)]
-        return str(words) if np.ndim(words) == 0 else words
 
     @property
     def advice(self) -> str:
