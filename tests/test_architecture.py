@@ -75,6 +75,7 @@ LAZY = {
     "attrs",
     "attr",
     "clarabel",
+    "html",
     "llvmlite",
     "matplotlib",
     "mpmath",
@@ -84,6 +85,7 @@ LAZY = {
     "safetensors",
     "scipy",
     "sklearn",
+    "tempfile",
     "torch",
     "zipfile",
 }
@@ -106,10 +108,12 @@ def imported(node: ast.Import | ast.ImportFrom) -> list[str]:
 
 
 def imports(tree: ast.AST) -> Iterator[tuple[int, str]]:
-    """Line and full name of each import, wherever it stands."""
+    """Line and full name of each import, wherever it stands; what is deferred is one as well."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import | ast.ImportFrom):
             yield from ((node.lineno, name) for name in imported(node))
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "deferred":
+            yield node.lineno, ".".join(str(ast.literal_eval(argument)) for argument in node.args)
 
 
 def own_part(name: str) -> str | None:

@@ -11,7 +11,7 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from adjoint.base.garbage import uncollected
+from adjoint.base.garbage import loading
 from adjoint.jit import jit  # bound before the folder of this name is
 
 if TYPE_CHECKING:
@@ -228,7 +228,7 @@ def __getattr__(name: str) -> Any:
     if name not in _HOME_OF:
         raise AttributeError(f"module 'adjoint' has no attribute {name!r}", name=name, obj=sys.modules[__name__])
     home = _HOME_OF[name]
-    with uncollected():  # all that loading makes stays
+    with loading():
         value = import_module(f"adjoint.{name}") if home == "adjoint" else getattr(import_module(home), name)
     globals()[name] = value  # from now on it is found without this function
     return value

@@ -44,7 +44,8 @@ def kept(f: Any, *xs: Any) -> tuple[Program, Program]:
     known = ProgramCache(program)
     assert known.finished is None
     simple = simplify(program)
-    known.write(simple, compile_program(simple).notes["name"])
+    kernel = compile_program(simple)
+    known.write(simple, kernel.program, kernel.notes["name"])
     return program, simple
 
 
@@ -105,7 +106,7 @@ def test_scopes_are_kept_apart() -> None:
 def test_what_cannot_be_kept() -> None:
     large = np.arange(LARGEST // 8 + 1.0)
     program = traced(lambda x: x + large, large)
-    ProgramCache(program).write(simplify(program), None)
+    ProgramCache(program).write(simplify(program), None, None)
     assert ProgramCache(program).finished is None
 
     @ad.custom_rule(vjp=lambda x: (x, lambda ct: (ct,)))
@@ -113,7 +114,7 @@ def test_what_cannot_be_kept() -> None:
         return x * 2
 
     program = traced(lambda x: mine(x), X)
-    ProgramCache(program).write(simplify(program), None)
+    ProgramCache(program).write(simplify(program), None, None)
     found = ProgramCache(program).finished
     assert found is None or np.array_equal(interpret(found, [X])[0], 2 * X)
 

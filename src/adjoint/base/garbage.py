@@ -21,6 +21,21 @@ _was_enabled = False
 
 
 @contextmanager
+def loading() -> Generator[None]:
+    """While files of the library are read: all that this makes stays, and is old at once.
+
+    Otherwise the first collection afterwards would walk over all of it.
+    """
+    with uncollected():
+        try:
+            yield
+        finally:
+            if hasattr(gc, "freeze") and not gc.get_freeze_count():
+                gc.freeze()  # all that there is leaves the generations
+                gc.unfreeze()  # and comes back into the oldest
+
+
+@contextmanager
 def uncollected() -> Generator[None]:
     """While inside, in any thread, nothing is collected; after the last one has left, it goes on as before."""
     global _was_enabled

@@ -31,10 +31,12 @@ def record(cls: Any = None, *, eq: bool = True, repr: bool = True) -> Any:
 
 
 def _declare(cls: Any, eq: bool, repr: bool) -> Any:
-    own: dict[str, Any] = dict(vars(cls))
+    own: dict[str, Any] = cls.__dict__.copy()
     for name in ("__setattr__", "__delattr__"):
         if name in own:
             raise TypeError(f"record {cls.__name__} states {name}, which is that of records.")
+    if not cls.__doc__:  # `dataclasses` would read the signature
+        cls.__doc__ = f"{cls.__name__}({', '.join(own.get('__annotations__', ()))})"
     cls = dataclasses.dataclass(init=False, repr=False, eq=False, frozen=dataclasses.is_dataclass(cls))(cls)
     cls.__dataclass_params__.frozen = True  # as those must say it that inherit from it
     fields = dataclasses.fields(cls)

@@ -4,18 +4,17 @@
 
 from __future__ import annotations
 
-import ctypes
 import time
-from functools import cache
 from typing import Any
 
+from adjoint.compile.code import interpreter
 from adjoint.compile.ir import RARELY, Function
 from adjoint.compile.pool_state import STOPPED
+from adjoint.compile.statuses import RAISED
 
 LONG = 2e7  # additions, some milliseconds: loops that do no more are not watched
 SLICE = 200_000  # additions between two looks at the clock
 PATIENCE = 20_000_000  # nanoseconds between two questions to the interpreter, which other threads may be using
-RAISED = -3  # the number of the call that hands over the exception of a signal
 
 
 class Watch:
@@ -130,13 +129,3 @@ def hand_over(f: Function) -> None:
     f.call("PyErr_Fetch", "void", *parts, declared=True)
     f.call("PyErr_NormalizeException", "void", *parts, declared=True)
     f.call_address(f.params[0], "i64", f.index(RAISED), table)
-
-
-@cache
-def interpreter() -> dict[str, int]:
-    """Addresses of what kernels ask the interpreter and the system for, by name."""
-    names = (
-        "PyGILState_Ensure", "PyGILState_Release", "PyEval_SaveThread", "PyEval_RestoreThread",
-        "PyErr_CheckSignals", "PyErr_Occurred", "PyErr_Fetch", "PyErr_NormalizeException", "clock_gettime",
-    )  # fmt: skip
-    return {name: ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0 for name in names}

@@ -15,7 +15,8 @@ from adjoint.compile.elements import write
 from adjoint.compile.emit import Emitter, Operand, lowers
 from adjoint.compile.expand import RULES, constant_of_nothing
 from adjoint.compile.ir import Value
-from adjoint.compile.lapack_calls import INDEFINITE, SINGULAR, call_lapack, each_matrix, fits, transpose
+from adjoint.compile.lapack_calls import call_lapack, each_matrix, fits, transpose
+from adjoint.compile.statuses import INDEFINITE, SINGULAR
 from adjoint.compile.views import strides_of
 from adjoint.ops.arrays.rearrange import Convert
 from adjoint.ops.elementwise.arithmetic import divide, multiply, subtract

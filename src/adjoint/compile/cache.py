@@ -14,10 +14,9 @@ import json
 import os
 import struct
 import sys
-import tempfile
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -103,15 +102,7 @@ def _environment() -> str:
     """What machine code depends on besides the text: the machine, LLVM, and how it is called."""
     called = Path(str(machine.__file__))
     how = hashlib.sha256(called.read_bytes()).hexdigest() if called.is_file() else os.urandom(16).hex()
-    version = list(machine.llvm().llvm_version_info)
-    return json.dumps([sys.platform, *machine.host(), _llvmlite_version(), version, how])
-
-
-@cache
-def _llvmlite_version() -> str:
-    import llvmlite
-
-    return llvmlite.__version__
+    return json.dumps([sys.platform, *machine.identify(), how])
 
 
 def _hash(*parts: str | bytes) -> str:
@@ -195,6 +186,8 @@ def keep(key: str, content: bytes, facts: Mapping[str, Any] | None = None) -> No
     folder = directory()
     if folder is None:
         return
+    import tempfile
+
     said = json.dumps({"key": key, "facts": dict(facts or {})}).encode()
     rest = said + content
     head = _HEAD.pack(_MAGIC, hashlib.sha256(rest).digest(), len(said))
@@ -266,6 +259,19 @@ def object_for(text: str) -> tuple[bytes, bool]:
     content = machine.compile_object(text)
     keep(name, content)
     return content, False
+
+
+def object_of(name: str, write: Callable[[], str], *parts: str) -> bytes:
+    """The object of a text that is written by the library and depends on the parts alone: found by its name."""
+    if not config.cache:
+        return machine.compile_object(write())
+    named = key("text of the library", name, *parts)
+    entry = lookup(named)
+    if entry is not None:
+        return entry[0]
+    content = machine.compile_object(write())
+    keep(named, content)
+    return content
 
 
 def info() -> Info:

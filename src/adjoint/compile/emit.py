@@ -22,15 +22,15 @@ from adjoint.compile.nest_regions import emit_nests
 from adjoint.compile.order import collapse_axes, loop_order, vector_axis, vector_width
 from adjoint.compile.overwriting import lend_memory
 from adjoint.compile.plan import Fused, Plan, Single, draw_graph
-from adjoint.compile.regions import BOUNDS, Region
+from adjoint.compile.regions import Region
 from adjoint.compile.results import Output, neutral
+from adjoint.compile.statuses import BOUNDS, NO_MEMORY
 from adjoint.compile.symbolic_sizes import SizeError, Sym, Unsupported, expected, is_found_later, plain
 from adjoint.compile.views import Index, View, identity, linear, strides_of
 from adjoint.program.op import Op
 from adjoint.program.program import Atom, Equation, Literal, Program, Var
 from adjoint.program.rule_table import RuleTable
 
-NO_MEMORY = -4  # the status of a kernel whose memory did not suffice
 ON_THE_STACK = 256  # bytes: smaller temporaries are registers, or next to them
 
 

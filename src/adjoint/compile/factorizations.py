@@ -19,16 +19,9 @@ from adjoint.compile.callbacks import write_callback
 from adjoint.compile.emit import Emitter, Operand, lowers
 from adjoint.compile.expand import RULES, constant_of_nothing
 from adjoint.compile.ir import Value
-from adjoint.compile.lapack_calls import (
-    NO_EIGENVALUES,
-    NO_SCHUR_FORM,
-    NO_SINGULAR_VALUES,
-    SINGULAR,
-    call_lapack,
-    each_matrix,
-    transpose,
-)
+from adjoint.compile.lapack_calls import call_lapack, each_matrix, transpose
 from adjoint.compile.small_matrices import is_small, qr, write_small
+from adjoint.compile.statuses import NO_EIGENVALUES, NO_SCHUR_FORM, NO_SINGULAR_VALUES, SINGULAR
 from adjoint.compile.views import strides_of
 from adjoint.ops.arrays.rearrange import Convert
 from adjoint.ops.linalg.decompose import LU, QR, Cholesky

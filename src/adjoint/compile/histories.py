@@ -20,9 +20,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from adjoint.compile.emit import NO_MEMORY, Emitter
+from adjoint.compile.emit import Emitter
 from adjoint.compile.ir import RARELY, Value
 from adjoint.compile.runtime_sizes import open_axes, rows_begin, same_rows
+from adjoint.compile.statuses import NO_MEMORY
 from adjoint.compile.symbolic_sizes import Unsupported, is_found_later
 from adjoint.program.program import Equation, Literal, Var
 from adjoint.program.types import ArrayType

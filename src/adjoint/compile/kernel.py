@@ -9,27 +9,43 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from adjoint.base.config import config
 from adjoint.base.forking import free_in_child
+from adjoint.base.loading import deferred
 from adjoint.base.source import describe
 from adjoint.compile import cache
 from adjoint.compile.cache import object_for
-from adjoint.compile.callbacks import Calls
-from adjoint.compile.emit import NO_MEMORY, Unsupported
-from adjoint.compile.expand import expand_program
-from adjoint.compile.lapack_calls import MESSAGES
-from adjoint.compile.lower import ENTRY, CachedCode, Code, LoweredCode
+from adjoint.compile.calls import Calls
+from adjoint.compile.code import ENTRY, CachedCode, Code
 from adjoint.compile.machine import Loaded, compile_object
 from adjoint.compile.memory import most_bytes
 from adjoint.compile.pool_state import RUN
-from adjoint.compile.runtime_sizes import name_sizes
 from adjoint.compile.size_generic import Formulas, Reading, Rewriting, describe_reading
-from adjoint.compile.symbolic_sizes import Fact, SizeError, collect, hold, is_of_found_sizes, stop, value_of
+from adjoint.compile.statuses import MESSAGES, NO_MEMORY
+from adjoint.compile.symbolic_sizes import (
+    Fact,
+    SizeError,
+    Unsupported,
+    collect,
+    hold,
+    is_of_found_sizes,
+    stop,
+    value_of,
+)
 from adjoint.program.program import Program
+
+if TYPE_CHECKING:
+    from adjoint.compile.expand import expand_program
+    from adjoint.compile.lower import LoweredCode
+    from adjoint.compile.runtime_sizes import name_sizes
+else:  # code that is found on disk needs none of what writes it
+    expand_program = deferred("adjoint.compile.expand", "expand_program")
+    LoweredCode = deferred("adjoint.compile.lower", "LoweredCode")
+    name_sizes = deferred("adjoint.compile.runtime_sizes", "name_sizes")
 
 HEAVY = 50_000.0  # additions: about 20 microseconds, worth releasing the interpreter for
 SIGNATURE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)
@@ -180,14 +196,15 @@ MOST_FAMILIES = 512
 MOST_GENERIC = 3  # codes for any size in one family: sizes that answer comparisons differently need their own
 
 
-def compile_program(program: Program, name: str | None = None) -> Kernel:
+def compile_program(program: Program, name: str | None = None, plain_program: Program | None = None) -> Kernel:
     """Machine code for a program; raises `Unsupported` when it must be interpreted.
 
     A program that differs from an earlier one in sizes alone shares code with it, where the code can be for any size.
-    The name under which its code is on disk need not be found again if it is known.
+    The name under which its code is on disk, and the program as it was written out there, need not be found again.
     """
     begun = time.perf_counter()
-    plain_program = name_sizes(expand_program(program))
+    if plain_program is None:
+        plain_program = name_sizes(expand_program(program))
     try:
         reading = Reading(plain_program)
         hash(reading.skeleton)

@@ -15,9 +15,10 @@ from adjoint.compile import vectors
 from adjoint.compile.callbacks import write_callback
 from adjoint.compile.emit import Emitter, Operand, lowers
 from adjoint.compile.ir import Value
-from adjoint.compile.lapack_calls import INDEFINITE, SINGULAR, call_lapack, each_matrix, fits, transpose
+from adjoint.compile.lapack_calls import call_lapack, each_matrix, fits, transpose
 from adjoint.compile.small_matrices import cholesky, is_small, lu, triangular_solve, write_small
 from adjoint.compile.small_matrices import solve as solve_small
+from adjoint.compile.statuses import INDEFINITE, SINGULAR
 from adjoint.compile.views import strides_of
 from adjoint.ops.linalg.decompose import LU, Cholesky
 from adjoint.ops.linalg.solve import Inverse, Solve, TriangularSolve

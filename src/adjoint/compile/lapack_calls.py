@@ -14,16 +14,6 @@ from adjoint.compile.ir import Value
 from adjoint.program.program import Equation
 from adjoint.program.types import ArrayType
 
-# status of a kernel that cannot go on
-SINGULAR, INDEFINITE, NO_EIGENVALUES, NO_SINGULAR_VALUES, NO_SCHUR_FORM = -5, -6, -7, -8, -9
-MESSAGES = {  # those of NumPy and SciPy
-    SINGULAR: "Singular matrix",
-    INDEFINITE: "Matrix is not positive definite",
-    NO_EIGENVALUES: "Eigenvalues did not converge",
-    NO_SINGULAR_VALUES: "SVD did not converge",
-    NO_SCHUR_FORM: "Schur form not found. Possibly ill-conditioned.",
-}
-
 
 def fits(eq: Equation) -> bool:
     """Whether all operands have the type that LAPACK computes in, and there is something to compute."""
@@ -78,9 +68,3 @@ def call_lapack(
     f.call(full, "void", *pointers, info, declared=True)
     if status is not None:
         emitter.leave_if(f.icmp("ne", f.load("i32", info, 4), f.constant("i32", 0)), status)
-
-
-__all__ = [
-    "INDEFINITE", "MESSAGES", "NO_EIGENVALUES", "NO_SCHUR_FORM", "NO_SINGULAR_VALUES", "SINGULAR",
-    "call_lapack", "each_matrix", "fits", "transpose",
-]  # fmt: skip

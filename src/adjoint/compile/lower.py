@@ -4,10 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
-
-import numpy as np
+from collections.abc import Sequence
 
 from adjoint.compile import (  # noqa: F401  # they declare lowerings
     blas,
@@ -22,8 +19,8 @@ from adjoint.compile import (  # noqa: F401  # they declare lowerings
     ufunc_loops,
     ufuncs,
 )
-from adjoint.compile.attention import interpreter
 from adjoint.compile.callbacks import write_callback, write_raised
+from adjoint.compile.code import ENTRY, Code, all_constants
 from adjoint.compile.emit import Emitter, Lowering, Shared
 from adjoint.compile.families import read_rules
 from adjoint.compile.ir import Function, Module, Value
@@ -31,61 +28,8 @@ from adjoint.compile.machine import vector_bits
 from adjoint.compile.memory import ALIGNMENT
 from adjoint.compile.pool_state import BEGIN_BLAS, END_BLAS
 from adjoint.compile.stack_regions import write_stack
-from adjoint.program.program import Equation, Program, Var
-from adjoint.program.subprograms import all_equations, all_programs
-
-ENTRY = "adjoint_kernel"
-
-
-class Code:
-    """What must be known of machine code to run it."""
-
-    constants: dict[Var, Any]
-    workspace: Any  # bytes
-    work: float  # about how many additions a call makes
-    steps: list[str]
-    callbacks: list[Equation]
-    looped: list[Equation]  # of these, what every iteration of a loop calls
-    errors: list[Equation]
-    symbols: dict[str, int]
-    threads: list[str]  # what several threads work on, and what they could not
-
-    def facts(self, program: Program) -> dict[str, Any]:
-        """The same for the cache on disk: equations by their number."""
-        number = {id(eq): k for k, eq in enumerate(all_equations(program))}
-        return {
-            "workspace": self.workspace,
-            "work": self.work,
-            "steps": self.steps,
-            "callbacks": [number[id(eq)] for eq in self.callbacks],
-            "looped": [number[id(eq)] for eq in self.looped],
-            "errors": [number[id(eq)] for eq in self.errors],
-            "symbols": list(self.symbols),
-            "threads": self.threads,
-        }
-
-
-class CachedCode(Code):
-    """What was written in an earlier process, from the facts that were kept."""
-
-    def __init__(self, program: Program, facts: Mapping[str, Any]) -> None:
-        equations = list(all_equations(program))
-        self.constants = all_constants(program)
-        self.workspace, self.work, self.steps = facts["workspace"], facts["work"], facts["steps"]
-        self.callbacks = [equations[k] for k in facts["callbacks"]]
-        self.looped = [equations[k] for k in facts["looped"]]
-        self.errors = [equations[k] for k in facts["errors"]]
-        self.symbols = {name: _address(name) for name in facts["symbols"]}
-        self.threads = facts["threads"]
-
-
-def _address(symbol: str) -> int:
-    """Where a function that machine code names is; KeyError where it is not found in this installation."""
-    if symbol in interpreter():
-        return interpreter()[symbol]
-    if symbol.startswith("adjoint_pool_"):
-        return pool.address(symbol)
-    return ufunc_loops.address(symbol) if "." in symbol else blas.address(symbol)
+from adjoint.program.program import Program
+from adjoint.program.subprograms import all_equations
 
 
 class LoweredCode(Code):
@@ -150,11 +94,3 @@ def _align(f: Function, pointer: Value) -> Value:
     """The first address of a cache line from here on: vectors that cross lines are read twice."""
     after = f.element(pointer, f.index(ALIGNMENT - 1), "i8")
     return f.intrinsic("ptrmask", after, f.index(-ALIGNMENT), over=["ptr", "i64"])
-
-
-def all_constants(program: Program) -> dict[Var, Any]:
-    """The constants of a program and of those inside it, each once, contiguous."""
-    constants: dict[Var, Any] = {}
-    for p in all_programs(program):
-        constants.update(p.constants)
-    return {v: np.ascontiguousarray(c).reshape(np.shape(c)) for v, c in constants.items()}

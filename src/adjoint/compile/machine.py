@@ -9,7 +9,9 @@ holds the code lives as long as the `Loaded` that refers to it.
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import importlib.util
 import os
 import platform
 import threading
@@ -18,6 +20,7 @@ from functools import cache
 from typing import Any
 
 from adjoint.base.forking import free_in_child
+from adjoint.compile import elf
 
 _lock = free_in_child(threading.Lock())  # LLVM's global state: targets, symbols
 _bound: dict[str, int] = {}  # addresses that LLVM knows by name
@@ -40,6 +43,34 @@ def llvm() -> Any:
 def host() -> tuple[str, str]:
     """The CPU and its features, as LLVM names them."""
     return llvm().get_host_cpu_name(), llvm().get_host_cpu_features().flatten()
+
+
+_SAID = ("vendor_id", "cpu family", "model", "model name", "stepping", "flags")
+
+
+def said_of_processor() -> dict[str, str]:
+    """What Linux says of the first processor that it lists; nothing on other systems."""
+    with contextlib.suppress(OSError), open("/proc/cpuinfo", encoding="utf-8") as file:
+        lines = [line for line, _ in zip(iter(file.readline, "\n"), range(64), strict=False)]
+        return {name.strip(): text.strip() for name, _, text in (line.partition(":") for line in lines)}
+    return {}
+
+
+@cache
+def identify() -> list[str]:
+    """What machine code depends on besides its text, found without LLVM: the processor, and LLVM's own files."""
+    with contextlib.suppress(OSError, AttributeError, TypeError):
+        spec = importlib.util.find_spec("llvmlite")
+        folder = spec.submodule_search_locations[0]  # type: ignore[union-attr, index]
+        said = said_of_processor()
+        with open(os.path.join(folder, "_version.py"), encoding="utf-8") as file:
+            version = file.read()
+        status = os.stat(os.path.join(folder, "binding", "libllvmlite.so"))
+        if elf.is_known_system() and all(name in said for name in _SAID):
+            return [*(said[name] for name in _SAID), version, str(status.st_size), str(status.st_mtime_ns)]
+    import llvmlite
+
+    return [*host(), llvmlite.__version__, str(llvm().llvm_version_info)]
 
 
 @cache
@@ -164,6 +195,16 @@ class Loaded:
     """
 
     def __init__(self, content: bytes, symbols: Mapping[str, int] | None = None) -> None:
+        self._functions: dict[str, int] | None = None
+        if elf.is_known_system():
+            try:
+                self._engine, self._functions = elf.load(content, symbols or {})
+            except elf.Unknown:
+                self._load_by_llvm(content, symbols)
+        else:
+            self._load_by_llvm(content, symbols)
+
+    def _load_by_llvm(self, content: bytes, symbols: Mapping[str, int] | None) -> None:
         binding = llvm()
         with _lock:
             for name, address in (symbols or {}).items():
@@ -177,7 +218,10 @@ class Loaded:
 
     def address(self, name: str) -> int:
         """Where a function starts."""
-        address = self._engine.get_function_address(name)
+        if self._functions is not None:
+            address = self._functions.get(name)
+        else:
+            address = self._engine.get_function_address(name)
         if not address:
             raise KeyError(f"the machine code has no function {name}")
         return address

@@ -14,14 +14,20 @@ import ctypes
 import os
 import threading
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from adjoint.base.config import config, thread_count
 from adjoint.base.forking import free_in_child
-from adjoint.compile import pool_code, pool_state
+from adjoint.base.loading import deferred
+from adjoint.compile import pool_state
 from adjoint.compile.blas import thread_functions
-from adjoint.compile.cache import object_for
+from adjoint.compile.cache import object_of
 from adjoint.compile.machine import Loaded
+
+if TYPE_CHECKING:
+    from adjoint.compile.pool_code import write_pool
+else:  # written once for all processes
+    write_pool = deferred("adjoint.compile.pool_code", "write_pool")
 
 _lock = free_in_child(threading.Lock())
 
@@ -45,7 +51,7 @@ class Pool:
         if config.threads != self.words[pool_state.WANTED]:  # it is first asked for inside of `override`
             self.set_own_threads(config.threads)
         symbols = {name: _address(system[name]) for name in pool_state.SYSTEM}
-        content, _ = object_for(pool_code.TEXT)
+        content = object_of("threads", write_pool, *os.uname()[::4])
         self._code = Loaded(content, {**symbols, pool_state.STATE: start})
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(self))  # threads run it until the process ends
         names = (pool_state.RUN, pool_state.BEGIN_BLAS, pool_state.END_BLAS)
@@ -109,7 +115,7 @@ def _address(function: Any) -> int:
 
 @cache
 def _make() -> Pool | None:
-    if not pool_code.has_pthreads():
+    if not is_available():
         return None
     with contextlib.suppress(AttributeError, OSError):
         return Pool()
@@ -129,7 +135,7 @@ def known_pool() -> Pool | None:
 
 def is_available() -> bool:
     """Whether regions may run on several threads on this system."""
-    return pool_code.has_pthreads()
+    return os.name == "posix"
 
 
 def address(name: str) -> int:

@@ -12,7 +12,6 @@ failed is the one that fails on one thread, too. Only the caller asks the interp
 
 from __future__ import annotations
 
-import os
 import platform
 import time
 
@@ -20,7 +19,8 @@ from adjoint.compile import pool_state
 from adjoint.compile.pool_worker import TEMPLATE as WORKER
 
 
-def _text() -> str:
+def write_pool() -> str:
+    """The text for this system."""
     x86, arm = "call void @llvm.x86.sse2.pause()", "call void @llvm.aarch64.hint(i32 1)"
     pauses = {"x86_64": x86, "AMD64": x86, "aarch64": arm, "arm64": arm}
     pause = pauses.get(platform.machine(), "fence seq_cst")
@@ -367,11 +367,3 @@ done:
   ret void
 }}
 """
-
-
-def has_pthreads() -> bool:
-    """Whether the system has the threads that this is written for."""
-    return os.name == "posix"
-
-
-TEXT = _text() if has_pthreads() else ""

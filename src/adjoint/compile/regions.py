@@ -19,6 +19,7 @@ from adjoint.compile.attention import ATTENTION, declare_attention
 from adjoint.compile.ir import Value
 from adjoint.compile.machine import vector_bits
 from adjoint.compile.memory import ALIGNMENT, Arena
+from adjoint.compile.statuses import BOUNDS
 from adjoint.compile.symbolic_sizes import Sym, is_found_later
 
 PAYS = 50_000.0  # nanoseconds of work: less is not worth waking anybody
@@ -28,7 +29,6 @@ LONGEST = 10e6  # nanoseconds: a chunk that takes longer lets Ctrl-C wait
 LARGE = 2**15  # elements: code for many sizes has regions where there are more
 ADDITION = 0.4  # nanoseconds, as work is counted elsewhere
 RECORD = 8  # words: what a chunk says of its failure, whether it may be stopped, whether the caller runs it
-BOUNDS = -2
 
 
 class NeedsPython(Exception):

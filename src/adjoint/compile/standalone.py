@@ -18,10 +18,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adjoint.compile.callbacks import write_callback
-from adjoint.compile.emit import NO_MEMORY, Emitter, lowers
+from adjoint.compile.emit import Emitter, lowers
 from adjoint.compile.ir import Function, Module, Value
 from adjoint.compile.lower import LoweredCode
 from adjoint.compile.memory import ALIGNMENT
+from adjoint.compile.statuses import NO_MEMORY
 from adjoint.compile.symbolic_sizes import Fact, Polynomial, Sym
 from adjoint.ops.effects import Check, Effect, Raise
 from adjoint.program.program import Equation, Literal

@@ -6,7 +6,6 @@ import functools
 import itertools
 import sys
 from collections.abc import Callable
-from logging import Logger
 from typing import Any
 
 import numpy as np
@@ -153,7 +152,8 @@ def _find_object(made: Any) -> Any:
 
 def _find_method(method: Any) -> Any:
     """A method of such an object, or of a logger while a program is written."""
-    if isinstance(method.__self__, Logger) and in_program():
+    logging: Any = sys.modules.get("logging")  # who has a logger has read its module
+    if logging is not None and isinstance(method.__self__, logging.Logger) and in_program():
         return functools.partial(defer_texts, method)
     return adapt_method(method)
 

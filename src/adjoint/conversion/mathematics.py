@@ -11,7 +11,6 @@ import copy
 import functools
 import heapq
 import math
-import statistics
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -19,7 +18,7 @@ import numpy as np
 
 from adjoint.conversion.branches import is_trying
 from adjoint.conversion.builtins import int_
-from adjoint.conversion.calls import call, instead_of
+from adjoint.conversion.calls import FINDERS, call, instead_of
 from adjoint.conversion.log import note_container
 from adjoint.conversion.questions import is_of_batch, is_undecided
 from adjoint.conversion.special_methods import Ordered, has_own_order, own_method
@@ -172,7 +171,7 @@ def _holds_traced(values: Iterable[Any]) -> bool:
     return any(isinstance(v, Tracer) for v in values)
 
 
-def _of_list(plain: Any, ours: Callable[..., Any]) -> None:
+def _on_list(plain: Any, ours: Callable[..., Any]) -> Callable[..., Any]:
     """A function of a list of numbers."""
 
     @functools.wraps(plain)
@@ -182,7 +181,11 @@ def _of_list(plain: Any, ours: Callable[..., Any]) -> None:
             return plain(values, *args, **kwargs)
         return ours(values, *args, **kwargs)
 
-    instead_of(plain)(function)
+    return function
+
+
+def _of_list(plain: Any, ours: Callable[..., Any]) -> None:
+    instead_of(plain)(_on_list(plain, ours))
 
 
 def _stack(values: list[Any]) -> Any:
@@ -194,17 +197,30 @@ _of_list(math.prod, lambda values, start=1: start * np.prod(_stack(values)))
 _of_list(math.dist, lambda p, q: np.sqrt(np.sum((_stack(p) - _stack(list(q))) ** 2)))
 if hasattr(math, "sumprod"):
     _of_list(math.sumprod, lambda p, q: np.sum(_stack(p) * _stack(list(q))))
-_of_list(statistics.mean, lambda values: np.mean(_stack(values)))
-_of_list(statistics.fmean, lambda values, weights=None: np.average(_stack(values), weights=weights))
-_of_list(statistics.median, lambda values: np.median(_stack(values)))
-_of_list(statistics.geometric_mean, lambda values: np.exp(np.mean(np.log(_stack(values)))))
-_of_list(statistics.harmonic_mean, lambda values, weights=None: 1 / np.average(1 / _stack(values), weights=weights))
-_of_list(statistics.variance, lambda values, xbar=None: np.var(_stack(values), ddof=1))
-_of_list(statistics.stdev, lambda values, xbar=None: np.std(_stack(values), ddof=1))
-_of_list(statistics.pvariance, lambda values, mu=None: np.var(_stack(values)))
-_of_list(statistics.pstdev, lambda values, mu=None: np.std(_stack(values)))
-_of_list(statistics.covariance, lambda x, y: np.cov(_stack(x), _stack(list(y)))[0, 1])
-_of_list(statistics.correlation, lambda x, y: np.corrcoef(_stack(x), _stack(list(y)))[0, 1])
+
+# by name: the module is not read for its own sake
+_STATISTICS: dict[str, Callable[..., Any]] = {
+    "mean": lambda values: np.mean(_stack(values)),
+    "fmean": lambda values, weights=None: np.average(_stack(values), weights=weights),
+    "median": lambda values: np.median(_stack(values)),
+    "geometric_mean": lambda values: np.exp(np.mean(np.log(_stack(values)))),
+    "harmonic_mean": lambda values, weights=None: 1 / np.average(1 / _stack(values), weights=weights),
+    "variance": lambda values, xbar=None: np.var(_stack(values), ddof=1),
+    "stdev": lambda values, xbar=None: np.std(_stack(values), ddof=1),
+    "pvariance": lambda values, mu=None: np.var(_stack(values)),
+    "pstdev": lambda values, mu=None: np.std(_stack(values)),
+    "covariance": lambda x, y: np.cov(_stack(x), _stack(list(y)))[0, 1],
+    "correlation": lambda x, y: np.corrcoef(_stack(x), _stack(list(y)))[0, 1],
+}
+
+
+def _find_in_statistics(function: Any) -> Any:
+    """A function of `statistics`, on lists that hold traced numbers."""
+    ours = _STATISTICS.get(function.__name__) if getattr(function, "__module__", None) == "statistics" else None
+    return None if ours is None else _on_list(function, ours)
+
+
+FINDERS.append(_find_in_statistics)
 
 
 def _in_own_order(function: Any, container: list[Any], args: tuple[Any, ...], kwargs: Any) -> Any:

@@ -10,7 +10,7 @@ import importlib
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-from adjoint.base.garbage import uncollected
+from adjoint.base.garbage import loading
 from adjoint.base.source import user_facing
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def jit(
     fast(np.array([1.0, 2.0]))  # → (5.0, [2.0, 4.0])
     ```
     """
-    with uncollected():  # all that loading makes stays
+    with loading():
         module: Any = importlib.import_module("adjoint.jit.function")
     if branches not in ("auto", "guards", "native"):
         raise ValueError(f"jit: branches must be 'auto', 'guards' or 'native', not {branches!r}.")

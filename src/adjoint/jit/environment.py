@@ -18,7 +18,7 @@ from typing import Any, cast
 from adjoint.base.source import is_library
 from adjoint.jit.captures import EMPTY, Capture, Part, form_of, functions_inside, is_transformed, part_of
 from adjoint.jit.facts import Contents, Same, is_input
-from adjoint.jit.objects import NAMESPACES, is_layer
+from adjoint.jit.objects import is_layer, is_namespace
 from adjoint.jit.rebuild import FunctionRebuilder
 from adjoint.jit.walk import Walk
 from adjoint.jit.writes import Outside
@@ -176,7 +176,7 @@ class Environment:
             known = self._classes[name] = self._is_own_package(name) or (
                 self.is_user_module(module) if module is not None else name not in sys.stdlib_module_names
             )
-        return known or cls in NAMESPACES or is_layer(cls)
+        return known or is_namespace(cls) or is_layer(cls)
 
     def is_user_module(self, module: ModuleType) -> bool:
         """Whether a module is the user's: neither of a library nor of Python's own."""

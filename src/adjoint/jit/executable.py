@@ -7,15 +7,22 @@ one that cannot be compiled is read by NumPy, and the user is told.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+from adjoint.base.loading import deferred
 from adjoint.base.numpy_warnings import with_lines_of_users
 from adjoint.base.source import warn_user
 from adjoint.compile.kernel import Kernel, Unsupported, compile_program
 from adjoint.jit.run import Run, native_call
 from adjoint.program.evaluate import Evaluator
 from adjoint.program.program import Program
-from adjoint.simplify import simplify
-from adjoint.simplify.finish import finish
+
+if TYPE_CHECKING:
+    from adjoint.simplify import simplify
+    from adjoint.simplify.finish import finish
+else:  # programs that are found on disk are simplified already
+    simplify = deferred("adjoint.simplify", "simplify")
+    finish = deferred("adjoint.simplify.finish", "finish")
 
 COMPILED = "compiled"
 
@@ -53,16 +60,17 @@ def simplify_or_report(program: Program) -> tuple[Program, str]:
 
 
 def compile_or_report(
-    simple: Program, traced: Program, how: str, finished: Program | None, code: str | None
+    simple: Program, traced: Program, how: str, finished: Program | None, plain: Program | None, code: str | None
 ) -> Executable:
-    """Machine code of a simplified program; an earlier process may have finished it, and know its code by a name.
+    """Machine code of a simplified program; an earlier process may have finished it, written it out
+    in plainer operations, and know its code by a name.
 
     NumPy reads it if it needs what is not compiled. If the compiler fails, simplification may be at fault: NumPy reads
     the program as it was `traced`.
     """
     try:
         finished = finish(simple) if finished is None else finished
-        kernel = compile_program(finished, code)
+        kernel = compile_program(finished, code, plain)
     except (Unsupported, ImportError) as problem:
         return Executable(simple, with_lines_of_users(Evaluator(simple)), f"read by NumPy: {problem}", None, {})
     except Exception as problem:

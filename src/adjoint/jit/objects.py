@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import enum
 import functools
 import gc
@@ -20,7 +19,6 @@ from adjoint.jit.captures import EMPTY, Capture, functions_inside
 from adjoint.jit.mentions import mentions
 from adjoint.program.trace import Tracer
 
-NAMESPACES: Any = (SimpleNamespace, argparse.Namespace)
 _NO_OBJECTS: Any = (
     *(bool, int, float, complex, str, bytes, bytearray, memoryview, type(None), type(...), range, slice),
     *(functools.partial, np.ndarray, np.generic, np.dtype, Tracer),
@@ -52,6 +50,11 @@ def is_holder(cls: type, is_user_class: Callable[[type], bool]) -> bool:
     if issubclass(cls, _HOLDERS) or is_layer(cls):
         return True
     return is_user_class(cls) and not all(is_user_class(b) or b.__module__ in _BARE for b in cls.__mro__)
+
+
+def is_namespace(cls: type) -> bool:
+    """Whether a class is Python's own for objects that are names and values, and nothing else."""
+    return cls is SimpleNamespace or (cls.__module__, cls.__qualname__) == ("argparse", "Namespace")
 
 
 def is_layer(cls: type) -> bool:

@@ -63,7 +63,7 @@ def build_executable(program: Program) -> Executable:
         begin, cache = time.perf_counter(), ProgramCache(program)
         simple, how = (program, COMPILED) if cache.finished is not None else simplify_or_report(program)
         simplified = time.perf_counter()
-        executable = compile_or_report(simple, program, how, cache.finished, cache.code)
+        executable = compile_or_report(simple, program, how, cache.finished, cache.plain, cache.code)
         cache.keep(executable)
         executable.seconds.update({"simplify": simplified - begin, "compile": time.perf_counter() - simplified})
         return remember_executable(program, executable)

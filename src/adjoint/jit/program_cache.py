@@ -15,7 +15,7 @@ from typing import Any
 from adjoint.base.config import config
 from adjoint.base.source import Location
 from adjoint.compile import cache
-from adjoint.compile.lower import all_constants
+from adjoint.compile.code import all_constants
 from adjoint.compile.size_generic import Reading, describe_reading
 from adjoint.jit.executable import COMPILED, Executable
 from adjoint.program.program import Program
@@ -25,10 +25,11 @@ LARGEST = 1 << 20  # bytes of constants: larger ones take longer to read than to
 
 
 class ProgramCache:
-    """What is known on disk of a program before it is simplified: `finished` and `code`, or None."""
+    """What is known on disk of a program before it is simplified: `finished`, `plain` and `code`, or None."""
 
     def __init__(self, program: Program) -> None:
         self.finished: Program | None = None
+        self.plain: Program | None = None  # the same in the operations that machine code is written for
         self.code: str | None = None  # the name of the machine code in the cache
         self._key = _key(program) if config.cache else None
         if self._key is None:
@@ -38,23 +39,25 @@ class ProgramCache:
         if stored is None:
             return
         try:
-            self.finished = _Reader(stored[0], list(self._locations)).load()
+            self.finished, self.plain = _Reader(stored[0], list(self._locations)).load()
             self.code = stored[1]["code"]
         except Exception:  # a file that is damaged in a way that its checksum does not show is not there
-            self.finished = self.code = None
+            self.finished = self.plain = self.code = None
 
     def keep(self, executable: Executable) -> None:
         """Write down what was compiled of the program, unless something failed on the way."""
         if executable.kernel is not None and executable.how == COMPILED:
-            self.write(executable.program, executable.kernel.notes["name"])
+            self.write(executable.program, executable.kernel.program, executable.kernel.notes["name"])
 
-    def write(self, simple: Program, code: str | None) -> None:
-        """Write down the simplified program, and the name of its machine code."""
+    def write(self, simple: Program, plain: Program | None, code: str | None) -> None:
+        """Write down the simplified program, the same as it is compiled, and the name of its machine code."""
+        if plain is not None and not _is_of_known_sizes(plain):  # its names for sizes are those of this process
+            plain = None
         if self._key is None or self.finished is not None or _size(simple) > LARGEST:
             return
         content = io.BytesIO()
         try:
-            _Writer(content, {location: k for k, location in enumerate(self._locations)}).dump(simple)
+            _Writer(content, {location: k for k, location in enumerate(self._locations)}).dump((simple, plain))
         except (pickle.PicklingError, TypeError, AttributeError):  # it holds a user function
             return
         cache.keep(self._key, content.getvalue(), {"code": code})
@@ -62,6 +65,10 @@ class ProgramCache:
 
 def _size(program: Program) -> int:
     return sum(getattr(value, "nbytes", 0) for value in all_constants(program).values())
+
+
+def _is_of_known_sizes(program: Program) -> bool:
+    return all(type(n) is int for eq in all_equations(program) for v in eq.outputs for n in v.type.shape)
 
 
 def _key(program: Program) -> str | None:

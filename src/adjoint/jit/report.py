@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import html
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -83,6 +82,8 @@ class Report:
         return table
 
     def _repr_html_(self) -> str:
+        import html
+
         parts = [f"<p><b>{html.escape(self.name)}</b>: {html.escape(self._calls())}</p><table>"]
         for one in self.specializations:
             arguments = "<br>".join(html.escape(f"{k}: {v}") for k, v in one.arguments.items())

@@ -9,14 +9,16 @@ A round on the counter (c₀, c₁, c₂, c₃) under the key (k₀, k₁):
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from adjoint.ops.calculus import Flat
 from adjoint.program.op import primitive
 from adjoint.program.types import ArrayType, Value
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 ROUNDS: Final = 10
 MULTIPLIERS: Final = (0xD2511F53, 0xCD9E8D57)  # M₀, M₁

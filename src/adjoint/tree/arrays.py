@@ -3,7 +3,6 @@
 from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
-from numpy.typing import NDArray
 
 from adjoint.base.errors import DtypeError, TreeError
 from adjoint.tree.kinds import Leaf
@@ -11,7 +10,7 @@ from adjoint.tree.kinds import Leaf
 __all__ = ["Array", "as_array", "is_plain"]
 
 # An ndarray, or a traced value that behaves like one.
-Array: TypeAlias = NDArray[Any]
+Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 
 def is_plain(x: object) -> TypeGuard[Array]:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from adjoint.compile.callable.building import write_building
+from adjoint.compile.callable.functions import CALL, GET
 from adjoint.compile.callable.layout import SPECIALIZATION, STEP, TABLE, WORD, Facts
 from adjoint.compile.callable.matching import write_matching
 from adjoint.compile.callable.writing import (
@@ -26,7 +27,6 @@ from adjoint.compile.ir import Function, Module, Value
 
 STACK_BYTES = 3584  # bytes of the largest frame that is on the stack
 TAKEN, OTHER, FAILED = (Value(str(n), "i64") for n in range(3))  # what became of a call that was offered
-CALL, GET = "adjoint_entry_call", "adjoint_entry_get"  # the functions that CPython calls
 
 
 def module_text(facts: Facts, fields: dict[str, int]) -> str:

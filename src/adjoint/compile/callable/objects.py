@@ -15,14 +15,20 @@ import sys
 import sysconfig
 from collections.abc import Callable, Mapping
 from types import MethodType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from adjoint.base.loading import deferred
 from adjoint.compile import cache, machine
-from adjoint.compile.callable import calling, reference
+from adjoint.compile.callable import reference
+from adjoint.compile.callable.functions import CALL, GET, symbols
 from adjoint.compile.callable.layout import Unsupported, facts
 from adjoint.compile.callable.packing import Packed, table
 from adjoint.compile.callable.specialization import Specialization
-from adjoint.compile.callable.writing import symbols
+
+if TYPE_CHECKING:
+    from adjoint.compile.callable.calling import module_text
+else:  # written once for all processes
+    module_text = deferred("adjoint.compile.callable.calling", "module_text")
 
 Miss = Callable[["Entry", tuple[Any, ...], dict[str, Any]], Any]
 Failed = Callable[["Entry", int, int, tuple[Any, ...], dict[str, Any]], Any]
@@ -58,7 +64,7 @@ class Entry:
         self._owner = table([])
         offset = _vectorcall_offsets.get(type(self))
         if offset is not None:
-            ctypes.c_void_p.from_address(id(self) + offset).value = _machine_code().address(calling.CALL)
+            ctypes.c_void_p.from_address(id(self) + offset).value = _machine_code().address(CALL)
 
     # Specializations
 
@@ -198,8 +204,9 @@ def _slot_offsets() -> dict[str, int]:
 @functools.cache
 def _machine_code() -> machine.Loaded:
     """The code of calls, of which there is one for all entries."""
-    text = calling.module_text(facts(), _slot_offsets())
-    return machine.Loaded(cache.object_for(text)[0], symbols())
+    layout, slots = facts(), _slot_offsets()
+    content = cache.object_of("calls", lambda: module_text(layout, slots), repr(layout), repr(slots))
+    return machine.Loaded(content, symbols())
 
 
 @functools.cache
@@ -237,7 +244,7 @@ def _make_class(base: type[Entry]) -> type[Entry]:
     )
     slots = (_Slot * 5)(
         _Slot(_TP_CALL, _function("PyVectorcall_Call")),
-        _Slot(_TP_DESCR_GET, code.address(calling.GET)),
+        _Slot(_TP_DESCR_GET, code.address(GET)),
         _Slot(_TP_MEMBERS, ctypes.addressof(members)),
         _Slot(_TP_GETSET, ctypes.addressof(accessors)),
     )

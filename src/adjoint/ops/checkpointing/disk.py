@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Sequence
 from typing import Any
 
@@ -22,6 +21,8 @@ class Files:
 
     def allocate(self, shape: Sequence[int], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
         """An array whose elements are in a file."""
+        import tempfile
+
         if self.directory is not None:
             os.makedirs(self.directory, exist_ok=True)
         if 0 in shape:

@@ -7,7 +7,6 @@ an error that names it.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -48,7 +47,7 @@ class NamedUfunc(Pointwise, Differential):
         self.arguments = tuple(arguments.split())
         self.whole = tuple(whole.split())  # arguments that count: there is no derivative in them
         self.partials = partials
-        self.reads = {argument: tuple(inspect.signature(f).parameters) for argument, f in partials.items()}
+        self.reads = {argument: f.__code__.co_varnames[: f.__code__.co_argcount] for argument, f in partials.items()}
         known = {*self.arguments, "z"}
         if (
             len(self.arguments) != function.nin

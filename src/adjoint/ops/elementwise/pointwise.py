@@ -7,7 +7,6 @@ output (z). The parameter names of the expression say what must be kept for the 
 
 from __future__ import annotations
 
-import inspect
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
@@ -185,7 +184,7 @@ class Ufunc(Pointwise):
         self.singular = singular  # a partial may be infinite: zero tangents must win over it
         self.work, self._kinks, self.inverse = work, kinks, inverse
         self.arity: int = function.nin
-        raw = [tuple(inspect.signature(f).parameters) if f is not None else () for f in factors]
+        raw = [f.__code__.co_varnames[: f.__code__.co_argcount] if f is not None else () for f in factors]
         self.factors = tuple(None if f is None else _reads(*names)(f) for f, names in zip(factors, raw, strict=True))
         reads = [tuple(name in names for name in "xyz") for names in raw]
         # what to keep: (x, y, z) when only the first, only the second, or both inputs are differentiated
