@@ -7,18 +7,18 @@ import inspect
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import adjoint.numpy  # noqa: F401  # pyright: ignore[reportUnusedImport]  (gives traced values NumPy's protocols)
 from adjoint import tree
 from adjoint.base.config import config
 from adjoint.base.errors import ControlFlowError
 from adjoint.base.forking import free_in_child
-from adjoint.base.loading import deferred
 from adjoint.base.records import record
 from adjoint.base.source import by_name, user_facing, warn_user
 from adjoint.compile.callable import Entry
 from adjoint.conversion.driver import prepare
+from adjoint.jit.lowered import Lowered
 from adjoint.jit.pipeline import build_executable, compile_call, specialize
 from adjoint.jit.report import Report, report_specialization
 from adjoint.jit.signature import Call, CallReader, Signature
@@ -32,11 +32,6 @@ from adjoint.transform import expansion, subprograms, tape_fast  # noqa: F401  (
 from adjoint.transform.batch_branches import TooManyPaths
 from adjoint.transform.guards import TooLarge, ValueRequested
 from adjoint.transform.nonfinite import active_watch
-
-if TYPE_CHECKING:
-    from adjoint.jit.lowered import Lowered
-else:
-    Lowered = deferred("adjoint.jit.lowered", "Lowered")
 
 __all__ = ["Jitted"]
 

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import TYPE_CHECKING
 
-from adjoint.compile.expand import expand_program
-from adjoint.compile.lower import LoweredCode
+from adjoint.base.loading import deferred
 from adjoint.compile.machine import emit_assembly, optimize_text
-from adjoint.compile.runtime_sizes import name_sizes
 from adjoint.program.program import Program
-from adjoint.simplify import simplify
+
+if TYPE_CHECKING:
+    from adjoint.compile.expand import expand_program
+    from adjoint.compile.lower import LoweredCode
+    from adjoint.compile.runtime_sizes import name_sizes
+    from adjoint.simplify import simplify
+else:
+    expand_program = deferred("adjoint.compile.expand", "expand_program")
+    LoweredCode = deferred("adjoint.compile.lower", "LoweredCode")
+    name_sizes = deferred("adjoint.compile.runtime_sizes", "name_sizes")
+    simplify = deferred("adjoint.simplify", "simplify")
 from adjoint.simplify.finish import finish
 
 
