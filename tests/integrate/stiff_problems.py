@@ -4,6 +4,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from adjoint import integrate
+
 
 class Problem(NamedTuple):
     f: Any
@@ -49,6 +51,27 @@ def akzo(t, y):
                      r2 - r3 + r5, 115.83 * y[0] * y[3] - y[5]])  # fmt: skip
 
 
+POLLUTION = np.array([
+    0.35, 26.6, 12300.0, 8.6e-4, 8.2e-4, 15000.0, 1.3e-4, 24000.0, 16500.0, 9000.0, 0.022, 12000.0, 1.88, 16300.0,
+    4.8e6, 3.5e-4, 0.0175, 1e8, 4.44e11, 1240.0, 2.1, 5.78, 0.0474, 1780.0, 3.12,
+])  # fmt: skip
+
+
+def pollu(t, y, k=POLLUTION):
+    (a, b, c, d, e, f, g, _, i, j, m, _, n, o, _, p, q, _, s, u) = [y[i] for i in range(20)]
+    r = [a, b * d, e * b, g, g, g * f, i, i * f, m * b, m * a, n, j * b, o, a * f, c, d, d, p, p, q * f, s, s, a * d,
+         s * a, u]  # fmt: skip
+    r = [None, *[k[i] * rate for i, rate in enumerate(r)]]
+    return np.stack([
+        -r[1] - r[10] - r[14] - r[23] - r[24] + r[2] + r[3] + r[9] + r[11] + r[12] + r[22] + r[25],
+        -r[2] - r[3] - r[9] - r[12] + r[1] + r[21], -r[15] + r[1] + r[17] + r[19] + r[22],
+        -r[2] - r[16] - r[17] - r[23] + r[15], -r[3] + 2 * r[4] + r[6] + r[7] + r[13] + r[20],
+        -r[6] - r[8] - r[14] - r[20] + r[3] + 2 * r[18], -r[4] - r[5] - r[6] + r[13], r[4] + r[5] + r[6] + r[7],
+        -r[7] - r[8], -r[12] + r[7] + r[9], -r[9] - r[10] + r[8] + r[11], r[9], -r[11] + r[10], -r[13] + r[12], r[14],
+        -r[18] - r[19] + r[16], -r[20], r[20], -r[21] - r[22] - r[24] + r[23] + r[25], -r[25] + r[24],
+    ])  # fmt: skip
+
+
 PROBLEMS = {
     "ROBER": Problem(
         rober, 1e11, [1.0, 0.0, 0.0], {0: 2.083340149701255e-8, 1: 8.333360770334713e-14, 2: 0.9999999791665050}
@@ -58,9 +81,24 @@ PROBLEMS = {
         hires, 321.8122, [1.0, 0, 0, 0, 0, 0, 0, 0.0057], {0: 7.371312573325668e-4, 7: 2.850001604814231e-3}
     ),
     "VDPOL": Problem(vdpol, 2.0, [2.0, 0.0], {0: 1.706167732170483, 1: -0.8928097010247975}),
+    "POLLU": Problem(
+        pollu, 60.0, [0, 0.2, 0, 0.04, 0, 0, 0.1, 0.3, 0.01, 0, 0, 0, 0, 0, 0, 0, 0.007, 0, 0, 0],
+        {0: 0.05646255480022769, 19: 5.682943292316392e-5},
+    ),
     "CHEMAKZO": Problem(
         akzo, 180.0, [0.444, 0.00123, 0.0, 0.007, 0.0, 115.83 * 0.444 * 0.007],
         {0: 0.1150794920661702, 1: 0.001203831471567715, 2: 0.1611562887407974, 3: 3.656156421249283e-4,
          4: 0.01708010885264404, 5: 0.004873531310307455}, np.diag([1.0, 1, 1, 1, 1, 0]),
     ),
 }  # fmt: skip
+
+
+def relative_error(name, method, tol, **options):
+    """The largest error of a component with a published value, in units of the tolerance."""
+    problem = PROBLEMS[name]
+    path = integrate.solve(
+        problem.f, (0.0, problem.end), np.array(problem.start, float), method=method, rtol=tol,
+        atol=tol * problem.sizes(), mass=problem.mass, **options,
+    )  # fmt: skip
+    assert path.status == "finished"
+    return max(abs(path.last[i] / value - 1.0) for i, value in problem.expected.items()) / tol

@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from adjoint.integrate.bdf import BDF
     from adjoint.integrate.boundary import BoundarySolution, solve_boundary
     from adjoint.integrate.choosing import choose, methods
     from adjoint.integrate.closed_form import linear
@@ -24,8 +25,10 @@ if TYPE_CHECKING:
     from adjoint.integrate.quadrature.rules import gauss
     from adjoint.integrate.quadrature.sampling import monte_carlo, qmc
     from adjoint.integrate.quadrature.several import cubature, nquad
+    from adjoint.integrate.radau import Radau
     from adjoint.integrate.rosenbrock import Rosenbrock
     from adjoint.integrate.solving import solve
+    from adjoint.integrate.splitting import Split
     from adjoint.integrate.stochastic.brownian import Brownian
     from adjoint.integrate.stochastic.methods import StochasticMethod, stochastic_methods
     from adjoint.integrate.stochastic.solve import solve_sde
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
     from adjoint.integrate.trajectory import Trajectory
 
 __all__ = [
+    "BDF",
     "AsynchronousLeapfrog",
     "BoundarySolution",
     "Brownian",
@@ -41,8 +45,10 @@ __all__ = [
     "DiagonallyImplicit",
     "Event",
     "Integral",
+    "Radau",
     "Rosenbrock",
     "RungeKutta",
+    "Split",
     "StochasticMethod",
     "Switching",
     "Symplectic",
@@ -67,6 +73,9 @@ __all__ = [
 # Everything is loaded when it is first used.
 _HOMES = {
     "adjoint.integrate.boundary": "BoundarySolution solve_boundary",
+    "adjoint.integrate.bdf": "BDF",
+    "adjoint.integrate.radau": "Radau",
+    "adjoint.integrate.splitting": "Split",
     "adjoint.integrate.choosing": "choose methods",
     "adjoint.integrate.control": "Controller",
     "adjoint.integrate.diagonal": "DiagonallyImplicit",

@@ -6,8 +6,10 @@ import dataclasses
 from typing import Any
 
 from adjoint.base.suggestions import did_you_mean
+from adjoint.integrate.bdf import BDF
 from adjoint.integrate.diagonal import diagonal_names, named_diagonal
 from adjoint.integrate.explicit import explicit_names, named_explicit
+from adjoint.integrate.radau import Radau
 from adjoint.integrate.rosenbrock import named_rosenbrock, rosenbrock_names
 from adjoint.integrate.structure import named_structure, structure_names
 from adjoint.integrate.switching import named_switching
@@ -21,6 +23,7 @@ _ALIASES = {
     "rk23": "bosh3",
     "bogacki-shampine": "bosh3",
     "tsitouras": "tsit5",
+    "radau5": "radau",
     "3/8": "three-eighths",
     "vern6": "verner6",
     "vern7": "verner7",
@@ -36,7 +39,7 @@ def methods() -> list[str]:
     "tsit5" in ad.integrate.methods()  # → True
     ```
     """
-    return ["auto", *explicit_names(), *rosenbrock_names(), *diagonal_names(), *structure_names()]
+    return ["auto", *explicit_names(), *rosenbrock_names(), *diagonal_names(), "radau", "bdf", *structure_names()]
 
 
 def choose(name: str, **changes: Any) -> Any:
@@ -56,13 +59,15 @@ def choose(name: str, **changes: Any) -> Any:
 
 
 def _named(key: str) -> Any:
+    if key in ("bdf", "radau"):
+        return BDF() if key == "bdf" else Radau()
     return named_explicit(key) or named_rosenbrock(key) or named_diagonal(key) or named_structure(key)
 
 
-def choose_method(method: Any) -> Any:
-    """The method that an argument names or is."""
+def choose_method(method: Any, is_large: bool = False) -> Any:
+    """The method that an argument names or is; `auto` takes another stiff one for many equations."""
     if isinstance(method, str):
-        return choose(method)
+        return named_switching(True) if is_large and method.lower() == "auto" else choose(method)
     if not hasattr(method, "step"):
         raise TypeError(f"integrate: method is a {type(method).__name__}; give a name or a method object.")
     return method

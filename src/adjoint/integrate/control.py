@@ -36,6 +36,7 @@ class Controller:
     safety: float = 0.9
     smallest: float = 0.2
     largest: float = 10.0
+    hold: float = 1.0  # no step grows by less: factors of its matrix are kept
 
     def factor(self, e: Value, before: Value, earlier: Value, k: float) -> Value:
         """hₙ₊₁ / hₙ after an accepted step."""
@@ -45,7 +46,10 @@ class Controller:
             found = found * before ** (-self.second / k)
         if self.third:
             found = found * earlier ** (-self.third / k)
-        return np.clip(found, self.smallest, self.largest)
+        found = np.clip(found, self.smallest, self.largest)
+        if self.hold > 1:
+            found = np.where(np.logical_and(found >= 1, found < self.hold), 1.0, found)
+        return found
 
     def shrink(self, e: Value, k: float) -> Value:
         """h / hₙ after a rejected step; where the error is not finite the least."""

@@ -2,29 +2,36 @@
 
     kᵢ = f(t + cᵢ h, y + h Σⱼ aᵢⱼ kⱼ),   aᵢᵢ = γ or 0
 
-The derivative of a stage is that of its equation, not of the iterations: two steps of Newton's method with the exact
-matrix at the solution do not move it, and have its derivatives to third order. Kværnø 2004; implicit Euler; trapezoid.
+Of a split f = stiff + rest, the rest is integrated by an explicit method with the same stages (Kennedy and Carpenter
+2003). The derivative of a stage is that of its equation, not of the iterations. Kværnø 2004; implicit Euler; trapezoid.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cache
 from typing import Any
 
 import numpy as np
 
-from adjoint.api.control_flow import while_loop
-from adjoint.api.jacobians import jacfwd
+from adjoint.api.control_flow import scan
+from adjoint.integrate.additive import ADDITIVE
 from adjoint.integrate.control import Controller
-from adjoint.integrate.derivative import detach
 from adjoint.integrate.explicit import Step
 from adjoint.integrate.interpolation import hermite
+from adjoint.integrate.newton import (
+    Iterated,
+    begin,
+    iterate,
+    renewing,
+    solution_of,
+    target_for,
+    weights_for,
+)
 from adjoint.program.types import Value
 
 __all__ = ["DiagonallyImplicit", "diagonal_names", "named_diagonal"]
-
-ITERATIONS = 15
 
 
 @dataclass(frozen=True)
@@ -45,15 +52,16 @@ class DiagonallyImplicit:
     order: int
     name: str
     symmetric: bool = False
-    controller: Controller = field(default=Controller(1.0, 0.0, largest=5.0))
+    explicit: tuple[tuple[float, ...], ...] = ()  # A of the explicit method for the rest of a split f
+    caution: float = 4.0  # errors count so many times
+    controller: Controller = field(default=Controller(1.0, 0.0, largest=5.0, hold=1.1))
 
     stiff = True
     implicit = True
     reversible = False
     symplectic = False
     takes_mass = False
-    uses_jacobian = 1
-    uses_factors = 1
+    uses_tolerances = True
 
     @property
     def adaptive(self) -> bool:
@@ -63,18 +71,25 @@ class DiagonallyImplicit:
     def stages(self) -> int:
         return len(self.b)
 
-    @property
-    def evaluations(self) -> int:
-        """Evaluations of f in a step, with four iterations for each implicit stage."""
-        return 4 * sum(1 for i, row in enumerate(self.A) if row[i]) + 1
+    evaluations = 0  # counted step by step
 
     @property
     def estimate_order(self) -> int:
         return self.order - 1 if self.error is not None else self.order
 
+    @property
+    def gamma(self) -> float:
+        return max(row[i] for i, row in enumerate(self.A))
+
+    @property
+    def is_stiffly_accurate(self) -> bool:
+        """Whether the last stage is the solution."""
+        return tuple(self.A[-1]) == tuple(self.b) and self.c[-1] == 1.0
+
     def start(self, f: Any, t: Value, y: Value) -> Any:
-        """(y, f)."""
-        return y, f(t, y)
+        """(y, f, stages, what is kept of J and factors; the stiff part of a split f)."""
+        stages = np.zeros((self.stages, *y.shape), y.dtype) + 0 * y
+        return y, f(t, y), stages, begin(f, t, y, _factors), f.stiff(t, y)
 
     def value(self, state: Any) -> Value:
         return state[0]
@@ -82,87 +97,139 @@ class DiagonallyImplicit:
     def derivative(self, state: Any) -> Value:
         return state[1]
 
+    def after_rejection(self, before: Any, tried: Any) -> Any:
+        """What an attempt has learned: its Jacobian and factors."""
+        return *before[:3], tried[3], before[4]
+
     def step(self, f: Any, t: Value, h: Value, state: Any) -> Step:
         """One step."""
-        y, f0 = state
-        return self._step(f, t, h, y, f0, jacfwd(lambda y: f(t, y))(y), False)
+        y, kept = state[0], state[3]
+        c = (h * self.gamma).astype(y.dtype)
+        weights, target = weights_for(f, y, self.adaptive), target_for(f, self.adaptive)
 
-    def differentiable_step(self, f: Any, t: Value, h: Value, state: Any) -> Any:
-        """The state after a step, with the derivatives of its equations."""
-        y, f0 = state
-        plain = f.with_theta(detach(f.theta))
-        time, point = detach([t, y])
-        J = jacfwd(lambda y: plain(time, y))(point)
-        return self._step(f, t, h, y, f0, J, True).state
+        def solve(factors: Any, scale: Value, rate: Value) -> tuple[Any, Iterated]:
+            def stage(time: Value, base: Value, z: Value, carry: Any) -> tuple[Value, Any]:
+                converged, rate, count, worst = carry
 
-    def _step(self, f: Any, t: Value, h: Value, y: Value, f0: Value, J: Value, differentiable: bool) -> Step:
-        dt = h.astype(y.dtype)
-        gamma = max(row[i] for i, row in enumerate(self.A))
-        identity = np.eye(y.shape[0], dtype=y.dtype)
-        W = identity - detach([dt])[0] * y.dtype.type(gamma) * J
-        ks: list[Value] = []
-        failed: Any = np.bool_(False)
-        for i, row in enumerate(self.A):
-            base = y
-            for weight, k in zip(row[:i], ks, strict=True):
-                if weight:
-                    base = base + dt * y.dtype.type(weight) * k
-            time = t + self.c[i] * h
-            if not row[i]:
-                ks.append(f0 if i == 0 and self.c[0] == 0 else f(time, base))
-                continue
-            k, bad = self._solved(f, time, dt, base, W, ks[-1] if ks else f0, y.dtype.type(row[i]))
-            failed = np.logical_or(failed, bad)
-            if differentiable:
-                k = _differentiated(f, time, dt * y.dtype.type(row[i]), base, k, identity)
-            ks.append(k)
-        new = y
-        for weight, k in zip(self.b, ks, strict=True):
-            if weight:
-                new = new + dt * y.dtype.type(weight) * k
+                def change(z: Value) -> Value:
+                    right = c * f.implicit(time, base + z) - z
+                    return scale * f.form.solve(f, factors, right)
+
+                found = iterate(change, z, weights, target, rate)
+                good = np.logical_and(converged, found.converged)
+                return found.x, (good, found.rate, count + found.count, np.maximum(worst, found.ratio))
+
+            carry = np.bool_(True), rate, np.int64(0), np.float64(0.0)
+            ks, zs, (converged, rate, count, worst) = self._stages(f, t, h, state, stage, carry, None)
+            return (ks, zs), Iterated(y, converged, rate, count, worst)
+
+        size = (self.stages, *y.shape)
+        nothing = np.zeros((2 if f.is_split else 1, *size), y.dtype), np.zeros(size, y.dtype)
+        old = 0.2 if self.adaptive else 0.0
+        (ks, zs), kept, converged, work = renewing(
+            f, t, y, c, kept, old, _factors, solve, nothing, slow=0.1
+        )  # fmt: skip
+        after = self._ended(f, t, h, y, ks, zs, kept)
         error = None
         if self.error is not None:
-            total: Any = 0 * y
-            for weight, k in zip(self.error, ks, strict=True):
-                if weight:
-                    total = total + y.dtype.type(weight) * k
-            error = dt * total
-        return Step((new, f(t + h, new)), error, failed=failed)
+            total = np.array(self.error, y.dtype) @ np.sum(ks, axis=0)
+            error = (self.caution * h).astype(y.dtype) * total
+        return Step(after, error, f.form.radius(kept.J), failed=np.logical_not(converged), work=work)
 
-    def _solved(self, f: Any, t: Value, dt: Value, base: Value, W: Value, guess: Value, gamma: Any) -> Any:
-        """A stage by simplified Newton iterations, without derivative; and whether they failed."""
-        plain = f.with_theta(detach(f.theta))
-        t, dt, base, W, guess = detach([t, dt, base, W, guess])
-        smallest = base.dtype.type(1e-18) * (np.max(np.abs(base)) + base.dtype.type(1e-12))
-        small = 1e-11 if base.dtype == np.float64 else 1e-5
+    def differentiable_step(self, f: Any, t: Value, h: Value, state: Any, after: Any) -> Any:
+        """The state after a step, with the derivatives of its equations."""
+        c = (h * self.gamma).astype(state[0].dtype)
 
-        def iterate(now: Any) -> Any:
-            k, _, count = now
-            change = np.linalg.solve(W, plain(t, base + dt * gamma * k) - k)
-            size = np.abs(base + dt * gamma * k) + smallest
-            moved = np.max(np.abs(dt * gamma * change) / size) * np.float64(1.0)
-            return k + change, moved, count + 1
+        def F(f: Any, time: Value, base: Value, c: Value, z: Value) -> Value:
+            return z - c * f.implicit(time, base + z)
 
-        goes_on = lambda now: np.logical_and(now[1] > small, now[2] < ITERATIONS)
-        begin = (guess, np.float64(np.inf), np.int64(0))
-        k, moved, _ = while_loop(goes_on, iterate, begin)
-        return k, np.logical_not(moved <= 1e6 * small)
+        def stage(time: Value, base: Value, z: Value, carry: Any) -> tuple[Value, Any]:
+            return solution_of(f, F, [time, base, c], z), carry
+
+        ks, zs, _ = self._stages(f, t, h, state, stage, np.int64(0), after[2])
+        new = self._ended(f, t, h, state[0], ks, zs, after[3])
+        return *new[:2], after[2], after[3], new[4]
+
+    def _stages(self, f: Any, t: Value, h: Value, state: Any, stage: Any, carry: Any, known: Value | None) -> Any:
+        """All stages, as a loop that holds f once: kᵢ (for each part of a split f), z of each, and what is carried.
+
+        z = h γ k solves z = h γ f(base + z); `known` are the z that were found before.
+        """
+        y, f0 = state[0], state[1]
+        s, dtype = self.stages, y.dtype
+        dt, split = h.astype(dtype), f.is_split
+        first = 0 if self.A[0][0] else 1  # an explicit first stage has y′ at the start
+        rows = _square(self.A, s).astype(dtype)
+        rows[np.arange(s), np.arange(s)] = 0.0
+        other = _square(self.explicit, s).astype(dtype) if split else rows
+        parts = [state[4], f0 - state[4]] if split else [f0]
+        ks = np.zeros((len(parts), s, *y.shape), dtype) + 0 * y
+        if first:
+            ks[:, 0] = np.stack(parts)
+        zs = np.zeros((s, *y.shape), dtype) + 0 * y
+        guess = parts[0]
+        c = dt * dtype.type(self.gamma)
+
+        def one(now: Any, row: Any) -> Any:
+            ks, zs, guess, carry = now
+            i, weights, others, time, given = row
+            base = y + dt * (weights @ ks[0])
+            if split:
+                base = base + dt * (others @ ks[1])
+            at = t + time * h
+            z, carry = stage(at, base, c * guess if known is None else given, carry)
+            k = z / c
+            ks, zs = ks.copy(), zs.copy()
+            zs[i] = z
+            ks[0, i] = k
+            if split:
+                ks[1, i] = f.rest(at, base + z)
+            return (ks, zs, k, carry), None
+
+        index = np.arange(first, s)
+        times = np.array(self.c)[first:]
+        given = zs[first:] if known is None else known[first:]
+        (ks, zs, _, carry), _ = scan(one, (ks, zs, guess, carry), (index, rows[first:], other[first:], times, given))
+        return ks, zs, carry
+
+    def _ended(self, f: Any, t: Value, h: Value, y: Value, ks: Value, zs: Value, kept: Any) -> Any:
+        """The state after the stages."""
+        total = np.sum(ks, axis=0)
+        new = y + h.astype(y.dtype) * (np.array(self.b, y.dtype) @ total)
+        if (
+            self.is_stiffly_accurate and not f.is_split
+        ):  # the last stage has y′ at the end, without the noise of f there
+            return new, total[-1], zs, kept, ks[0, -1]
+        return new, f(t + h, new), zs, kept, f.stiff(t + h, new)
 
     def interpolant(self, f: Any, t: Value, h: Value, before: Any, after: Any) -> Value:
         """The cubic through both ends: f inside a step of a stiff equation would amplify its errors."""
         return hermite(h.astype(before[0].dtype), before[0], after[0], before[1], after[1])
 
 
-def _differentiated(f: Any, t: Value, scale: Value, base: Value, k: Value, identity: Value) -> Value:
-    """k of k = f(t, base + scale k) with its derivatives."""
-    value = detach([k])[0]
-    found = value
-    for _ in range(2):
-        point = base + scale * found
-        matrix = identity - scale * jacfwd(lambda y: f(t, y))(point)
-        found = found - np.linalg.solve(matrix, found - f(t, point))
-        found = found + (value - detach([found])[0])
+def _square(rows: Any, size: int) -> Any:
+    found = np.zeros((size, size))
+    for i, row in enumerate(rows):
+        found[i, : len(row)] = row
     return found
+
+
+def _factors(f: Any, c: Value, J: Value) -> Any:
+    return f.form.factors(f, c, J)
+
+
+def _kvaerno4_rows(g: float) -> list[list[float]]:
+    p = lambda *c: float(np.polyval(c, g))
+    q = p(12, -6, 1)
+    return [
+        [], [g],
+        [p(144, -180, 81, -15, 1) * g / q**2, p(-36, 39, -15, 2) * g / q**2],
+        [p(-144, 396, -330, 117, -18, 1) / (12 * g**2 * p(12, -9, 2)),
+         p(72, -126, 69, -15, 1) / (12 * g**2 * p(3, -1)),
+         p(-6, 6, -1) * q**2 / (12 * g**2 * p(12, -9, 2) * p(3, -1))],
+        [p(288, -312, 120, -18, 1) / (48 * g**2 * p(12, -9, 2)), p(24, -12, 1) / (48 * g**2 * p(3, -1)),
+         -(q**3) / (48 * g**2 * p(3, -1) * p(12, -9, 2) * p(6, -6, 1)), p(-24, 36, -12, 1) / p(24, -24, 4)],
+    ]  # fmt: skip
 
 
 @cache
@@ -177,6 +244,20 @@ def named_diagonal(name: str) -> Any:
         rows = [[], [g], [(-4 * g**2 + 6 * g - 1) / (4 * g), (-2 * g + 1) / (4 * g)],
                 [(6 * g - 1) / (12 * g), -1 / ((24 * g - 12) * g), (-6 * g**2 + 6 * g - 1) / (6 * g - 3)]]  # fmt: skip
         return _stiffly_accurate(name, rows, g, 3)
+    if name == "kvaerno4":
+        g = 0.5728160624821349  # 1 - 12 g + 36 g² - 24 g³ = … of an L-stable method of order 4
+        return _stiffly_accurate(name, _kvaerno4_rows(g), g, 4)
+    if name in ADDITIVE:
+        implicit, explicit, embedded, gamma, order = ADDITIVE[name]
+        rows = [[float(Fraction(x)) for x in row.split()] for row in implicit.strip().split("\n")]
+        outer = [[float(Fraction(x)) for x in row.split()] for row in explicit.strip().split("\n")]
+        g = float(Fraction(gamma))
+        A = ((0.0,), *[(*row, g) for row in rows])
+        b = A[-1]
+        other = [float(Fraction(x)) for x in embedded.split()]
+        error = tuple(x - y for x, y in zip(b, other, strict=True))
+        c = tuple(sum(row) for row in A[:-1])
+        return DiagonallyImplicit(A, b, (*c, 1.0), error, order, name, explicit=((), *map(tuple, outer)))
     if name == "kvaerno5":
         rows = [[], [0.26], [0.13, 0.84033320996790809],
                 [0.22371961478320505, 0.47675532319799699, -0.06470895363112615],
@@ -197,4 +278,4 @@ def _stiffly_accurate(name: str, rows: list[list[float]], gamma: float, order: i
 
 
 def diagonal_names() -> list[str]:
-    return ["implicit-euler", "trapezoid", "kvaerno3", "kvaerno5"]
+    return ["implicit-euler", "trapezoid", "kvaerno3", "kvaerno4", "kvaerno5", "kencarp3", "kencarp4", "kencarp5"]

@@ -29,6 +29,8 @@ class Step(NamedTuple):
     second: Value | None = None  # another estimate of the error, of lower order
     failed: Value | None = None  # whether an equation inside could not be solved
     work: Value | None = None  # (evaluations, Jacobians, factorizations), where they differ from step to step
+    growth: Value | None = None  # of the next step, where the method itself decides
+    exponent: Value | None = None  # order of the estimate + 1, where it differs from step to step
 
 
 @dataclass(frozen=True)

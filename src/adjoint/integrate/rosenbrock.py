@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from adjoint.api.gradients import jvp
-from adjoint.api.jacobians import jacfwd
 from adjoint.integrate.control import Controller
 from adjoint.integrate.explicit import Step
 from adjoint.program.types import Value
@@ -119,6 +118,10 @@ class Rosenbrock:
         """(y, f, rows of the dense output)."""
         return y, f(t, y), np.zeros((len(self.dense), *y.shape), y.dtype) + 0 * y
 
+    def resumed(self, f: Any, t: Value, y: Value, yp: Value, state: Any, is_fresh: Value) -> Any:
+        """The state of a method with one step, from y and y′."""
+        return y, yp, state[2]
+
     def value(self, state: Any) -> Value:
         return state[0]
 
@@ -131,23 +134,22 @@ class Rosenbrock:
         y, f0, _ = state
         dt = h.astype(y.dtype)
         one = y.dtype.type
-        J = jacfwd(lambda y: f(t, y))(y)
+        J = f.form.jacobian(f, t, y)
         _, ft = jvp(lambda t: f(t, y), (t,), (np.float64(1.0),))
-        M = mass_matrix(f, y)
-        W = M * (one(1.0) / (one(self.gamma) * dt)) - J
+        c = one(self.gamma) * dt
+        factors = f.form.factors(f, c, J)
         us: list[Value] = []
         for i in range(self.stages):
             value = f0 if i == 0 else f(t + self.alpha[i] * h, y + _combined(self.A[i], us))
             right = value
             if i:
-                right = right + _apply(f, M, _combined(self.C[i], us)) / dt
+                right = right + f.form.times_mass(f, _combined(self.C[i], us)) / dt
             if self.sums[i]:
                 right = right + one(self.sums[i]) * dt * ft
-            us.append(np.linalg.solve(W, right))
+            us.append(f.form.solve(f, factors, c * right))
         new = y + _combined(self.A[-1], us[:-1]) + us[-1]
         rows = np.stack([_combined(row, us) for row in self.dense])
-        radius = np.float64(1.0) * np.max(np.sum(np.abs(J), axis=1))
-        return Step((new, f(t + h, new), rows), us[-1], radius)
+        return Step((new, f(t + h, new), rows), us[-1], f.form.radius(J))
 
     def interpolant(self, f: Any, t: Value, h: Value, before: Any, after: Any) -> Value:
         """(1 - θ) y₀ + θ (y₁ + (1 - θ)(k₁ + θ k₂ + …)) by powers of θ."""
@@ -192,16 +194,16 @@ class Rosenbrock23:
         y, f0, _ = state
         dt, one = h.astype(y.dtype), y.dtype.type
         d, e = 1.0 / (2.0 + np.sqrt(2.0)), one(6.0 + np.sqrt(2.0))
-        J = jacfwd(lambda y: f(t, y))(y)
+        factors = f.form.factors(f, dt * one(d), f.form.jacobian(f, t, y))
+        solve = lambda b: f.form.solve(f, factors, b)
         _, ft = jvp(lambda t: f(t, y), (t,), (np.float64(1.0),))
-        W = np.eye(y.shape[0], dtype=y.dtype) - (dt * one(d)) * J
         slide = (dt * one(d)) * ft
-        k1 = np.linalg.solve(W, f0 + slide)
+        k1 = solve(f0 + slide)
         f1 = f(t + 0.5 * h, y + one(0.5) * dt * k1)
-        k2 = np.linalg.solve(W, f1 - k1) + k1
+        k2 = solve(f1 - k1) + k1
         new = y + dt * k2
         f2 = f(t + h, new)
-        k3 = np.linalg.solve(W, f2 - e * (k2 - f1) - one(2.0) * (k1 - f0) + slide)
+        k3 = solve(f2 - e * (k2 - f1) - one(2.0) * (k1 - f0) + slide)
         error = dt / one(6.0) * (k1 - one(2.0) * k2 + k3)
         return Step((new, f2, dt * np.stack([k1, k2])), error)
 
@@ -211,16 +213,6 @@ class Rosenbrock23:
         k1, k2 = after[2][0], after[2][1]
         scale = k1.dtype.type(1.0 / (1.0 - 2.0 * d))
         return np.stack([scale * (k1 - k1.dtype.type(2 * d) * k2), scale * (k2 - k1)])
-
-
-def mass_matrix(f: Any, y: Value) -> Value:
-    """M of the equation, the identity if it has none."""
-    mass = getattr(f, "mass", None)
-    return np.eye(y.shape[0], dtype=y.dtype) if mass is None else mass.astype(y.dtype)
-
-
-def _apply(f: Any, M: Value, v: Value) -> Value:
-    return v if getattr(f, "mass", None) is None else M @ v
 
 
 def _combined(weights: tuple[float, ...], vectors: list[Value]) -> Value:

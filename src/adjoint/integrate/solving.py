@@ -18,6 +18,7 @@ from adjoint.integrate.choosing import choose_method
 from adjoint.integrate.dense import Interpolation
 from adjoint.integrate.derivative import detach, record_flat, types_of
 from adjoint.integrate.events import occurred, read_events
+from adjoint.integrate.jacobians import FEW, choose_form
 from adjoint.integrate.reading import (
     known_value,
     read_mass,
@@ -27,6 +28,7 @@ from adjoint.integrate.reading import (
     read_times,
     read_tolerance,
 )
+from adjoint.integrate.splitting import Split
 from adjoint.integrate.statuses import EVENT, STATUSES
 from adjoint.integrate.stepping import Ending, Plan, Settings, run
 from adjoint.integrate.system import Arguments, Layout, System, check_right_side, read_state, trace_function
@@ -66,6 +68,7 @@ def solve(
     stops: Any = (),
     integrand: Callable[..., Any] | None = None,
     mass: Any = None,
+    jacobian: Any = "auto",
     events: Any = (),
     adjoint: str = "discretize",
     checkpoint: Any = None,
@@ -77,7 +80,8 @@ def solve(
     without it there is the end alone; with `dense`, `path.at(t)` gives y at any time. `events` are those of `Event`;
     `stops` are times at which f jumps. `integrand`, a function of (t, y, *args), is integrated along the path. `mass`
     is a constant matrix M of M y′ = f(t, y), which may be singular: then some equations are algebraic, and a method
-    for stiff equations solves them with the others.
+    for stiff equations solves them with the others. `jacobian` says how stiff methods find ∂f/∂y: "dense", "sparse"
+    (by its pattern and coloring; also given as a matrix), "free" (by products alone), or what fits, "auto".
 
     y0, args, what f closes over, both ends of the span, saved times and stops are differentiated; steps are not.
     `adjoint` says how: "discretize" is the exact derivative of the steps, with `checkpoint` as in `while_loop`;
@@ -94,13 +98,15 @@ def solve(
     ```
     """
     title = "integrate.solve"
-    chosen = choose_method(method)
     t0, t1 = read_span(title, span)
     leaves, layout = read_state(title, "y0", y0)
+    chosen = choose_method(method, layout.size >= FEW)
     arguments = Arguments(args)
     happenings, event_theta, rights = read_events(title, events, layout, arguments)
-    program, theta, extra_structure, extra = _trace(title, f, integrand, layout, arguments, rights)
+    program, theta, extra_structure, extra, stiff_program = _trace(title, f, integrand, layout, arguments, rights)
     masses = read_mass(title, mass, chosen, layout)
+    system = System(program, layout, extra, theta).changed(theta, stiff_program=stiff_program)
+    form = choose_form(title, jacobian, chosen, system, masses)
     saves = read_times(title, save, t0, t1)
     stop_times = read_stops(title, stops, t0, t1)
     if not chosen.adaptive and first_step is None:
@@ -114,7 +120,7 @@ def solve(
     )  # fmt: skip
     plan = Plan(
         chosen, norm, first_step is not None, saves.shape[0], stop_times.shape[0], checkpoint, bool(masses),
-        happenings, len(event_theta), bool(rights), adjoint,
+        happenings, len(event_theta), bool(rights), adjoint, form=form, stiff_program=stiff_program,
     )  # fmt: skip
     if adjoint != "discretize":
         if adjoint not in NAMES:
@@ -156,17 +162,39 @@ def _trace(title: str, f: Any, integrand: Any, layout: Layout, args: Arguments, 
         given_integrand = integrand
         integrand = None if integrand is None else lambda t, y, mode, *given: given_integrand(t, y, *given)
         args = Arguments((np.int64(0), *args.whole(args.values)))
+    if isinstance(f, Split):
+        return _trace_split(title, f, integrand, layout, args)
     right = trace_function(title, "f", f, layout, args)
     check_right_side(title, right, layout)
     if integrand is None:
-        return right.program, right.theta, None, []
+        return right.program, right.theta, None, [], None
     both = trace_function(title, "f", lambda t, y, *given: (f(t, y, *given), integrand(t, y, *given)), layout, args)
     count = len(layout.types)
     probe = tree.unflatten(both.structure, list(range(both.structure.num_leaves)))
     extra = both.types[count:]
     if any(t.dtype.kind not in "fc" for t in extra):
         raise TypeError(f"{title}: the integrand must return floating-point numbers.")
-    return both.program, both.theta, tree.structure(probe[1]), extra
+    return both.program, both.theta, tree.structure(probe[1]), extra, None
+
+
+def _trace_split(title: str, f: Split, integrand: Any, layout: Layout, args: Arguments) -> Any:
+    """A split f: one program of both parts, from which that of the sum and that of the stiff part are taken."""
+    for name, part in (("f.stiff", f.stiff), ("f.rest", f.rest)):
+        check_right_side(title, trace_function(title, name, part, layout, args), layout)
+    further = (lambda t, y, *given: ()) if integrand is None else integrand
+    stiff, rest = prepare(f.stiff), prepare(f.rest)
+
+    def whole(t: Value, y: Any, *given: Any) -> Any:
+        one, other = stiff(t, y, *given), rest(t, y, *given)
+        return tree.map(lambda a, b: a + b, one, other), further(t, y, *given), one
+
+    traced = trace_function(title, "f", whole, layout, args)
+    n = len(layout.types)
+    probe = tree.unflatten(traced.structure, list(range(traced.structure.num_leaves)))
+    program, extra = traced.program, traced.types[n:-n]
+    cut = lambda outputs: Program(program.inputs, program.equations, outputs, program.constants)
+    structure = None if integrand is None else tree.structure(probe[1])
+    return cut(program.outputs[:-n]), traced.theta, structure, extra, cut(program.outputs[-n:])
 
 
 def _solved(
@@ -193,7 +221,9 @@ def _record(plan: Plan, layout: Layout, program: Program, extra: Any, types: Any
         settings = Settings(*flat[:count])
         dtype = layout.dtype
         settings = settings._replace(rtol=settings.rtol.astype(dtype), atol=settings.atol.astype(dtype))
-        system = System(program, layout, extra, flat[count + n :], False, plan.has_mass)
+        system = System(program, layout, extra, flat[count + n :]).changed(
+            flat[count + n :], has_mass=plan.has_mass, form=plan.form, stiff_program=plan.stiff_program
+        )  # fmt: skip
         y = layout.vector(tree.unflatten(layout.structure, flat[count : count + n]))
         if system.width > system.size:
             y = np.concatenate([y, np.zeros(system.width - system.size, y.dtype)])

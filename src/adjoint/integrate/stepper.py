@@ -37,17 +37,23 @@ class Stepper:
         self.program, captured = record_flat(step, types)
         assert not captured
         program = self.program
+        self._knows_end = False  # whether the derivative is that of equations which the solution is put into
         self._differentiated = Program(
             program.inputs, program.equations, program.outputs[: self.count], program.constants
         )
         if hasattr(method, "differentiable_step"):
 
             def other(t: Value, h: Value, *rest: Value) -> list[Value]:
-                given = tree.unflatten(self.structure, rest[: self.count])
-                return tree.leaves(method.differentiable_step(system.with_theta(rest[self.count :]), t, h, given))
+                n = self.count
+                given, after = (tree.unflatten(self.structure, rest[i * n : (i + 1) * n]) for i in (0, 1))
+                after = tree.unflatten(self.structure, detach(tree.leaves(after)))
+                found = method.differentiable_step(system.with_theta(rest[2 * n :]), t, h, given, after)
+                return tree.leaves(found)
 
-            self._differentiated, captured = record_flat(other, types)
+            leaf_types = types[2 : 2 + self.count]
+            self._differentiated, captured = record_flat(other, [*types[:2], *leaf_types, *types[2:]])
             assert not captured
+            self._knows_end = True
 
     def at(self, system: System) -> Stepper:
         """The same program with other θ."""
@@ -68,9 +74,10 @@ class Stepper:
     def attach(self, t: Value, h: Value, before: Any, after: Any) -> Any:
         """The state after an accepted step, with the derivative of the step."""
         values = tree.leaves(after)
-        return tree.unflatten(
-            self.structure, attach_derivative(self._differentiated, values, self.inputs(t, h, before))
-        )
+        inputs = self.inputs(t, h, before)
+        if self._knows_end:
+            inputs = [*inputs[: 2 + self.count], *detach(values), *inputs[2 + self.count :]]
+        return tree.unflatten(self.structure, attach_derivative(self._differentiated, values, inputs))
 
 
 def coefficients(stepper: Stepper, t: Value, h: Value, before: Any, after: Any, wanted: Value) -> Value:

@@ -40,6 +40,8 @@ class Plan(NamedTuple):
     has_modes: bool = False  # θ begins with the number of the right side in charge
     adjoint: str = "discretize"
     dense: int = 0  # how many steps are kept
+    form: Any = None  # of the Jacobian
+    stiff_program: Any = None  # of a split f
 
 
 class Settings(NamedTuple):
@@ -106,6 +108,8 @@ class _Trial(NamedTuple):
     rejections: Value
     code: Value
     work: Value
+    growth: Value
+    start: Any  # of the next attempt
 
 
 def _as_int(x: int) -> Any:
@@ -122,6 +126,8 @@ def run(plan: Plan, system: System, settings: Settings, y0: Value) -> Ending:
     if plan.events.size:
         watch = Watch(plan.events, system.layout, system.theta[len(system.theta) - plan.event_theta :])
         system = system.with_theta(system.theta[: len(system.theta) - plan.event_theta])
+    if getattr(method, "uses_tolerances", False):
+        system = system.with_tolerances(*detach([s.rtol, s.atol]))
     whole_theta = system.theta
     within = lambda stop: _between_stops(plan, s, system, whole_theta, stop, direction)
     system = within(_as_int(0))
@@ -172,6 +178,7 @@ def run(plan: Plan, system: System, settings: Settings, y0: Value) -> Ending:
             following = now.h
         else:
             factor = method.controller.factor(trial.error, now.errors[0], now.errors[1], k)
+            factor = np.where(trial.growth > 0, trial.growth, factor)
             factor = np.where(trial.rejections > 0, np.minimum(factor, 1.0), factor)
             following = np.abs(trial.h) * factor
             following = np.where(whole, following, np.maximum(following, planned))
@@ -257,7 +264,7 @@ def _between_stops(plan: Plan, s: Settings, system: System, theta: Any, stop: Va
     after = times[np.minimum(stop, plan.stops - 1)]
     first = np.where(stop > 0, before + direction * np.spacing(np.abs(before)), -direction * np.inf)
     last = np.where(stop < plan.stops, after - direction * np.spacing(np.abs(after)), direction * np.inf)
-    return system.with_theta(theta).within(np.minimum(first, last), np.maximum(first, last))
+    return system.changed(theta, windowed=False).within(np.minimum(first, last), np.maximum(first, last))
 
 
 def _restarted(system: System, method: Any, t: Value, state: Any, at_stop: Value) -> Any:
@@ -284,6 +291,7 @@ def _tried(
     k = method.estimate_order + 1.0
 
     def attempt(trial: _Trial) -> _Trial:
+        state = trial.start
         found = stepper.run(t, trial.h, state)
         before, after = method.value(state)[:n], method.value(found.state)[:n]
         if method.adaptive:
@@ -295,7 +303,9 @@ def _tried(
             if found.failed is not None:
                 error = np.where(found.failed, np.nan, error)
             accepted = error <= 1.0
-            smaller = trial.h * method.controller.shrink(error, k)
+            smaller = trial.h * method.controller.shrink(error, k if found.exponent is None else found.exponent)
+            if found.failed is not None:
+                smaller = np.where(found.failed, 0.25 * trial.h, smaller)
         else:
             total = np.sum(np.abs(after)) * np.float64(1.0)
             error = np.where(np.isfinite(total), 1.0, np.nan)
@@ -311,11 +321,13 @@ def _tried(
             np.where(accepted, trial.h, smaller), again, found.state, np.where(np.isfinite(error), error, 1.0), radius,
             trial.rejections + np.logical_not(accepted), code,
             trial.work + (np.array(_work(method)) if found.work is None else found.work),
+            np.float64(0.0) if found.growth is None else found.growth,
+            method.after_rejection(state, found.state) if hasattr(method, "after_rejection") else state,
         )  # fmt: skip
 
     begin = _Trial(
         first, np.bool_(True), state, np.float64(1.0), np.float64(0.0), _as_int(0), _as_int(RUNNING),
-        np.zeros(3, np.int64),
+        np.zeros(3, np.int64), np.float64(0.0), state,
     )  # fmt: skip
     trial = while_loop(lambda trial: trial.goes_on, attempt, begin)
     # what was cut to end at the target says nothing about the next step; the last step of a solution is not counted

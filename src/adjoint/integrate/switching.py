@@ -1,26 +1,38 @@
-"""`auto`: Tsitouras' pair, with Rodas5P in its place where stability, not accuracy, limits the steps, and back.
+"""`auto`: Tsitouras' pair, with a stiff method in its place where stability, not accuracy, limits the steps, and back.
 
 Stiffness is seen in the last two stages of a step (Shampine 1977): ρ = |Δf| / |Δy|. It switches when h ρ has been near
-the stability limit for some steps, and back when h ‖J‖ has been far inside for some.
+the stability limit for some steps, and back when h ‖J‖ has been far inside for some. The stiff method is Rodas5P for
+few equations, BDF for many.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from adjoint import tree
 from adjoint.api.control_flow import cond
+from adjoint.integrate.bdf import BDF
 from adjoint.integrate.control import Controller
 from adjoint.integrate.explicit import RungeKutta, Step, named_explicit
-from adjoint.integrate.rosenbrock import Rosenbrock, named_rosenbrock
+from adjoint.integrate.rosenbrock import named_rosenbrock
 from adjoint.program.types import Value
 
 __all__ = ["Switching", "named_switching"]
 
 PATIENCE = 12  # steps near the limit before it switches
 RETURN = 30  # steps far inside before it switches back
+
+
+class _State(NamedTuple):
+    y: Value
+    f: Value
+    inner: Any  # of the stiff method
+    is_stiff: Value
+    fresh: Value  # whether the stiff method starts here
+    votes: Value  # steps that speak for a change
 
 
 @dataclass(frozen=True)
@@ -34,7 +46,7 @@ class Switching:
     """
 
     explicit: RungeKutta
-    stiff_method: Rosenbrock
+    stiff_method: Any
     name: str = "auto"
     controller: Controller = field(default=Controller())
 
@@ -55,48 +67,94 @@ class Switching:
     def estimate_order(self) -> int:
         return self.explicit.estimate_order
 
-    def start(self, f: Any, t: Value, y: Value) -> Any:
-        """(y, f, rows of the stiff method's dense output, whether it is stiff, steps that speak for a change)."""
-        y, f0, rows = self.stiff_method.start(f, t, y)
-        return y, f0, rows, np.bool_(False), np.int64(0)
+    @property
+    def uses_tolerances(self) -> bool:
+        return getattr(self.stiff_method, "uses_tolerances", False)
 
-    def value(self, state: Any) -> Value:
-        return state[0]
+    def start(self, f: Any, t: Value, y: Value) -> _State:
+        """It begins with the explicit method."""
+        inner = self.stiff_method.start(f, t, y)
+        return _State(y, self.stiff_method.derivative(inner), inner, np.bool_(False), np.bool_(True), np.int64(0))
 
-    def derivative(self, state: Any) -> Value:
-        return state[1]
+    def value(self, state: _State) -> Value:
+        return state.y
 
-    def step(self, f: Any, t: Value, h: Value, state: Any) -> Step:
+    def derivative(self, state: _State) -> Value:
+        return state.f
+
+    def after_rejection(self, before: _State, tried: _State) -> _State:
+        """What an attempt of the stiff method has learned."""
+        if not hasattr(self.stiff_method, "after_rejection"):
+            return before
+        learned = self.stiff_method.after_rejection(before.inner, tried.inner)
+        known = np.logical_or(before.fresh, np.logical_not(before.is_stiff))
+        return before._replace(inner=tree.map(lambda a, b: np.where(known, a, b), before.inner, learned))
+
+    def step(self, f: Any, t: Value, h: Value, state: _State) -> Step:
         """One step of the method that is in charge."""
-        y, f0, rows, is_stiff, votes = state
-        limit = self.explicit.stability_limit
+        limit, stiff = self.explicit.stability_limit, self.stiff_method
 
         def explicitly() -> Any:
-            found = self.explicit.step(f, t, h, (y, f0))
+            found = self.explicit.step(f, t, h, (state.y, state.f))
             near = np.abs(h) * found.radius > 0.7 * limit
-            return (*found.state, rows), found.error, near, found.radius, np.array([self.explicit.evaluations, 0, 0])
+            work = np.array([self.explicit.evaluations, 0, 0])
+            notes = np.float64(0.0), np.float64(self.explicit.estimate_order + 1.0), np.bool_(False)
+            return (*found.state, state.inner), found.error, near, found.radius, work, notes
 
         def implicitly() -> Any:
-            found = self.stiff_method.step(f, t, h, (y, f0, rows))
+            found = stiff.step(f, t, h, self._begun(f, t, state))
             near = np.abs(h) * found.radius < 0.3 * limit
-            return found.state, found.error, near, found.radius, np.array([self.stiff_method.evaluations, 1, 1])
+            work = np.array([stiff.evaluations, 1, 1]) if found.work is None else found.work
+            notes = (
+                np.float64(0.0) if found.growth is None else found.growth,
+                np.float64(stiff.estimate_order + 1.0) if found.exponent is None else found.exponent,
+                np.bool_(False) if found.failed is None else found.failed,
+            )
+            after = stiff.value(found.state), stiff.derivative(found.state), found.state
+            return after, found.error, near, found.radius, work, notes
 
-        after, error, vote, radius, work = cond(is_stiff, implicitly, explicitly)
-        votes = np.where(vote, votes + 1, np.maximum(votes - 2, 0))
-        changes = votes >= np.where(is_stiff, RETURN, PATIENCE)
-        stiff = np.logical_xor(is_stiff, changes)
-        state = (*after, stiff, np.where(changes, 0, votes))
-        return Step(state, error, np.where(is_stiff, 0.0, radius), work=work)
+        after, error, vote, radius, work, notes = cond(state.is_stiff, implicitly, explicitly)
+        votes = np.where(vote, state.votes + 1, np.maximum(state.votes - 2, 0))
+        changes = votes >= np.where(state.is_stiff, RETURN, PATIENCE)
+        is_stiff = np.logical_xor(state.is_stiff, changes)
+        fresh = np.logical_or(changes, np.logical_and(state.fresh, np.logical_not(state.is_stiff)))
+        y, yp, inner = after
+        new = _State(y, yp, inner, is_stiff, fresh, np.where(changes, 0, votes))
+        growth, exponent, failed = notes
+        growth = np.where(changes, 0.0, growth)
+        radius = np.where(state.is_stiff, 0.0, radius)
+        return Step(new, error, radius, failed=failed, work=work, growth=growth, exponent=exponent)
 
-    def interpolant(self, f: Any, t: Value, h: Value, before: Any, after: Any) -> Value:
+    def _begun(self, f: Any, t: Value, state: _State) -> Any:
+        return self.stiff_method.resumed(f, t, state.y, state.f, state.inner, state.fresh)
+
+    def differentiable_step(self, f: Any, t: Value, h: Value, state: _State, after: _State) -> _State:
+        """The state after a step, with the derivative of the method that took it."""
+        stiff = self.stiff_method
+
+        def explicitly() -> Any:
+            return *self.explicit.step(f, t, h, (state.y, state.f)).state, state.inner
+
+        def implicitly() -> Any:
+            begun = self._begun(f, t, state)
+            if hasattr(stiff, "differentiable_step"):
+                new = stiff.differentiable_step(f, t, h, begun, after.inner)
+            else:
+                new = stiff.step(f, t, h, begun).state
+            return stiff.value(new), stiff.derivative(new), new
+
+        y, yp, inner = cond(state.is_stiff, implicitly, explicitly)
+        return after._replace(y=y, f=yp, inner=inner)
+
+    def interpolant(self, f: Any, t: Value, h: Value, before: _State, after: _State) -> Value:
         """The dense output of the method that took the step, five rows."""
         pad = lambda c: np.concatenate([c, np.zeros((5 - c.shape[0], *c.shape[1:]), c.dtype)])
-        one = lambda: pad(self.stiff_method.interpolant(f, t, h, before[:3], after[:3]))
-        other = lambda: pad(self.explicit.interpolant(f, t, h, before[:2], after[:2]))
-        return cond(before[3], one, other)
+        one = lambda: pad(self.stiff_method.interpolant(f, t, h, self._begun(f, t, before), after.inner))
+        other = lambda: pad(self.explicit.interpolant(f, t, h, (before.y, before.f), (after.y, after.f)))
+        return cond(before.is_stiff, one, other)
 
 
-def named_switching() -> Switching:
-    explicit, stiff = named_explicit("tsit5"), named_rosenbrock("rodas5p")
+def named_switching(is_large: bool = False) -> Switching:
+    explicit = named_explicit("tsit5")
     assert explicit is not None
-    return Switching(explicit, stiff)
+    return Switching(explicit, BDF() if is_large else named_rosenbrock("rodas5p"))

@@ -6,6 +6,7 @@ Complex numbers count twice, (Re, Im). What f reads besides t and y, its argumen
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from typing import Any, final
 
 import numpy as np
@@ -16,6 +17,7 @@ from adjoint.api.gradients import stop_gradient
 from adjoint.base.errors import DtypeError, ShapeError, TreeError
 from adjoint.conversion.driver import prepare
 from adjoint.implicit.vectors import dtype_of, real_size, to_arrays, to_vector
+from adjoint.integrate.forms import DENSE
 from adjoint.linear.solvers.iteration import TRACED
 from adjoint.ops.elementwise.weak_types import Weaken
 from adjoint.program.program import Literal, Program, interpret
@@ -184,55 +186,124 @@ def _converted(value: Any, dtype: Any) -> Value:
     return value if value.dtype == dtype else value.astype(dtype)
 
 
-@final
 class System:
-    """y′ = f(t, y) for vectors, with given θ; an integrand's values stand behind the derivative."""
+    """y′ = f(t, y) for vectors, with given θ; an integrand's values stand behind the derivative.
 
-    def __init__(
-        self, program: Program, layout: Layout, extra: Sequence[ArrayType], theta: Sequence[Value],
-        windowed: bool = False, has_mass: bool = False,
-    ) -> None:  # fmt: skip
-        self.has_mass = has_mass  # M y′ = f, with M in θ behind what f reads
-        self.windowed = windowed  # the last two values of θ are times between which f is asked
+    θ is what f reads, then the mass matrix, then tolerances for methods that iterate, then two times between which f
+    is asked: each of them if there is one.
+    """
+
+    has_mass = False  # M y′ = f
+    has_tolerances = False
+    windowed = False
+    form: Any = DENSE  # how Jacobians are found and equations with them solved
+    stiff_program: Program | None = None  # the stiff part of a split f
+
+    def __init__(self, program: Program, layout: Layout, extra: Sequence[ArrayType], theta: Sequence[Value]) -> None:
         self.program, self.layout, self.extra = program, layout, list(extra)
         self.theta = list(theta)
         self.size = layout.size  # of y
         self.width = layout.size + real_size(self.extra)  # with integrals
         self.dtype = layout.dtype
 
+    def changed(self, theta: Sequence[Value], **facts: Any) -> Any:
+        """The same equation with other θ, and other facts about it."""
+        other = copy(self)
+        other.theta = list(theta)
+        for name, fact in facts.items():
+            setattr(other, name, fact)
+        return other
+
+    def with_theta(self, theta: Sequence[Value]) -> Any:
+        """The same equation at other θ."""
+        return self.changed(theta)
+
+    def plain(self) -> Any:
+        """The same equation without derivatives in θ."""
+        return self.changed([stop_gradient(v) if isinstance(v, Tracer) else v for v in self.theta])
+
+    def with_tolerances(self, rtol: Value, atol: Value) -> Any:
+        """The same equation, for a method that reads tolerances."""
+        return self.changed([*self.theta, rtol, atol], has_tolerances=True)
+
+    def within(self, first: Value, last: Value) -> Any:
+        """The same equation, with f asked between two times."""
+        own = self.theta[:-2] if self.windowed else self.theta
+        return self.changed([*own, first, last], windowed=True)
+
+    @property
+    def _end(self) -> int:
+        """Where what f and the mass matrix are ends."""
+        return len(self.theta) - 2 * self.windowed - 2 * self.has_tolerances
+
+    @property
+    def own_theta(self) -> list[Value]:
+        """What f reads."""
+        return self.theta[: self._end - self.has_mass]
+
     def __call__(self, t: Value, y: Value) -> Value:
         """f(t, y), and the integrand."""
-        leaves = to_arrays(y[: self.size] if self.extra else y, self.layout.types)
-        theta = self.theta
         if self.windowed:  # f may jump at both ends: it is asked inside
-            *theta, first, last = theta
+            first, last = self.theta[-2:]
             plain = stop_gradient(t)
             t = t + (np.minimum(np.maximum(plain, first), last) - plain)
-        found = interpret(self.program, [t, *leaves, *(theta[:-1] if self.has_mass else theta)])
-        types = [*self.layout.types, *self.extra]
+        return self.evaluate(t, y)
+
+    def evaluate(self, t: Value, y: Value) -> Value:
+        """f at this very time."""
+        return self._evaluated(self.program, t, y, [*self.layout.types, *self.extra])
+
+    @property
+    def is_split(self) -> bool:
+        """Whether f has a stiff part and a rest."""
+        return self.stiff_program is not None
+
+    def stiff(self, t: Value, y: Value) -> Value:
+        """The stiff part of a split f; zero if it has none."""
+        if self.stiff_program is None:
+            return 0 * y
+        found = self._evaluated(self.stiff_program, t, y, self.layout.types)
+        return np.concatenate([found, np.zeros(self.width - self.size, y.dtype)]) if self.extra else found
+
+    def rest(self, t: Value, y: Value) -> Value:
+        """The other part."""
+        return self(t, y) - self.stiff(t, y)
+
+    def implicit(self, t: Value, y: Value) -> Value:
+        """The part with which a stage is an equation: the stiff one, or all of f."""
+        return self.stiff(t, y) if self.is_split else self(t, y)
+
+    def _evaluated(self, program: Program, t: Value, y: Value, types: Sequence[ArrayType]) -> Value:
+        leaves = to_arrays(y[: self.size] if self.width > self.size else y, self.layout.types)
+        found = interpret(program, [t, *leaves, *self.own_theta])
         fitted = [_converted(v, t.dtype) for v, t in zip(found, types, strict=True)]
         return to_vector([np.reshape(v, t.shape) for v, t in zip(fitted, types, strict=True)], types)
-
-    def with_theta(self, theta: Sequence[Value]) -> System:
-        """The same equation at other θ."""
-        return System(self.program, self.layout, self.extra, theta, self.windowed, self.has_mass)
-
-    def within(self, first: Value, last: Value) -> System:
-        """The same equation, asked at times between two."""
-        theta = [*self.theta, first, last]
-        return System(self.program, self.layout, self.extra, theta, True, self.has_mass)
 
     @property
     def mass(self) -> Value | None:
         """M, over y and the integrals; None for the identity."""
         if not self.has_mass:
             return None
-        M = self.theta[-3 if self.windowed else -1]
+        M = self.theta[self._end - 1]
         if self.width == self.size:
             return M
         whole = np.eye(self.width, dtype=self.dtype) + 0 * M[0, 0]
         whole[: self.size, : self.size] = M
         return whole
+
+    def weights(self, y: Value) -> Value:
+        """atol + rtol |y|, what errors of y are measured by; integrals count as little as the largest of them."""
+        end = len(self.theta) - 2 * self.windowed
+        rtol, atol = self.theta[end - 2 : end]
+        found = atol + rtol * np.abs(y[: self.size])
+        if y.shape[0] == self.size:
+            return found
+        return np.concatenate([found, np.full(y.shape[0] - self.size, np.inf, y.dtype)])
+
+    @property
+    def rtol(self) -> Value:
+        end = len(self.theta) - 2 * self.windowed
+        return self.theta[end - 2]
 
     @property
     def is_large(self) -> bool:

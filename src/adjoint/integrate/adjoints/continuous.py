@@ -11,7 +11,7 @@ Both are solved by the method of the solution, and are themselves differentiated
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast, final
+from typing import Any, final
 
 import numpy as np
 
@@ -94,7 +94,7 @@ class _Rule:
         S0 = dy0 - np.reshape(given.t0, (-1, 1)).astype(y0.dtype) * f0
         augmented = _Augmented(right, system, [*theta, *[dtheta[i] for i in moving]], n * (1 + count), n * (1 + count))
         wide = settings._replace(rtol=_widened(settings.rtol, 1 + count, n), atol=_widened(settings.atol, 1 + count, n))
-        ending = run(self.plan, cast(Any, augmented), wide, np.concatenate([y0, np.reshape(S0, (-1,))]))
+        ending = run(self.plan, augmented, wide, np.concatenate([y0, np.reshape(S0, (-1,))]))
         S1 = np.reshape(ending.y[n:], (count, n))
         end = ending.y[:n]
         f1 = system(settings.t1, end)
@@ -163,7 +163,7 @@ class _Rule:
         plan = self.plan._replace(saves=0, given_step=self.plan.given_step)
 
         def segment(z: Value, start: Value, end: Value) -> Value:
-            return run(plan, cast(Any, augmented), wide._replace(t0=start, t1=end), z).y
+            return run(plan, augmented, wide._replace(t0=start, t1=end), z).y
 
         m = self.plan.saves
         z = np.concatenate([ending.y, ct_y, np.zeros(p, y0.dtype) + 0 * y0[0]])
@@ -215,24 +215,16 @@ def _warn_of_drift(drift: Any, bound: Any) -> None:
         )
 
 
-@final
-class _Augmented:
+class _Augmented(System):
     """An equation with more unknowns, as stepping sees one."""
 
-    windowed = False
-    has_mass = False
-    mass = None
-    extra: Sequence[Any] = ()
-
     def __init__(self, right: Any, base: System, theta: Sequence[Value], size: int, width: int) -> None:
-        self._right, self._base, self.theta = right, base, list(theta)
-        self.size, self.width, self.dtype, self.layout = size, width, base.dtype, base.layout
+        self._right, self.theta = right, list(theta)
+        self.program, self.layout, self.extra = base.program, base.layout, []
+        self.size, self.width, self.dtype = size, width, base.dtype
 
-    def __call__(self, t: Value, z: Value) -> Value:
-        return self._right(t, z, self.theta)
-
-    def with_theta(self, theta: Sequence[Value]) -> _Augmented:
-        return _Augmented(self._right, self._base, theta, self.size, self.width)
+    def evaluate(self, t: Value, y: Value) -> Value:
+        return self._right(t, y, self.own_theta)
 
     @property
     def is_large(self) -> bool:
