@@ -1,11 +1,13 @@
 """Jacobians and Hessians: shapes, trees, modes; against differences and closed forms."""
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 import pytest
 
 import adjoint as ad
+from adjoint import tree
 from adjoint.api import jacobians
 from adjoint.base.errors import DtypeError
 
@@ -288,3 +290,40 @@ def test_a_compiled_jacobian_leaves_out_iterations_that_were_given_up() -> None:
         return w
 
     np.testing.assert_allclose(ad.jit(ad.jacobian(run))(0.05), ad.jacrev(run)(0.05), rtol=1e-10)
+
+
+@pytest.mark.parametrize("derivative", [ad.jacfwd, ad.jacrev, ad.jacobian, ad.hessian])
+def test_directions_of_a_program_go_through_a_loop(derivative: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jacobians, "LARGE", 0)
+    monkeypatch.setattr(jacobians, "CACHE", 1)
+    rng = np.random.default_rng(3)
+    A = rng.normal(size=(5, 13))
+
+    def f(x: Any, y: Any) -> Any:
+        z = np.tanh(A @ np.concatenate([x, np.ravel(y)])) * x[0]
+        return np.sum(z**2) if derivative is ad.hessian else {"z": z, "w": np.outer(x, z)}
+
+    x, y = rng.normal(size=7), rng.normal(size=(2, 3))
+    plain = derivative(f, (0, 1))
+    compare = lambda mine, theirs: tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-11), mine, theirs)
+    looped = ad.jit(plain)
+    compare(looped(x, y), plain(x, y))
+    assert "loop" in str(looped.lower(x, y).program) or "scan" in str(looped.lower(x, y).program)
+    stack = np.stack([y, 2 * y])
+    compare(ad.jit(ad.vmap(plain, (None, 0)))(x, stack), ad.vmap(plain, (None, 0))(x, stack))
+    norm = lambda x: sum(np.sum(leaf**2) for leaf in tree.leaves(plain(x, y)))
+    compare(ad.jit(ad.grad(norm))(x), ad.grad(norm)(x))
+
+
+def test_complex_directions_go_through_a_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jacobians, "LARGE", 0)
+    monkeypatch.setattr(jacobians, "CACHE", 1)
+    rng = np.random.default_rng(4)
+    z = rng.normal(size=11) + 1j * rng.normal(size=11)
+    f = lambda z: np.sin(z) * z[::-1]
+    for derivative in (ad.jacfwd, ad.jacrev):
+        whole = derivative(f, holomorphic=True)
+        np.testing.assert_allclose(ad.jit(whole)(z), whole(z), rtol=1e-12)
+    real = lambda x: np.exp(1j * x) * x[0]
+    x = rng.normal(size=11)
+    np.testing.assert_allclose(ad.jit(ad.jacrev(real))(x), ad.jacfwd(real)(x), rtol=1e-12)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from adjoint import tree
+from adjoint.api.control_flow.stacks import map as map_elements
 from adjoint.api.function import Options
 from adjoint.api.gradients import Function, Transformed
 from adjoint.base.errors import DtypeError
@@ -27,6 +28,9 @@ NAMES = {"forward": "jacfwd", "reverse": "jacrev", "auto": "jacobian"}
 
 PULL_COST = 1.1  # what a pulled direction costs, in pushed ones: about the same, as measured
 MEMORY = 1 << 29  # bytes that the directions which run at the same time may take by default
+CACHE = 1 << 19  # bytes of the largest value that they compute in a program, where they go through a loop …
+LARGE = 1 << 22  # … which they do when all at once would take more than this
+FEW = 8  # directions are as good as one
 
 
 @user_facing
@@ -42,7 +46,8 @@ def jacfwd(
 
     A tree of outputs, each with the tree of inputs: every leaf has shape output.shape + input.shape.
 
-    `chunk_size` directions run at the same time, by default as many as fit into half a gigabyte (inside `jit`: all).
+    `chunk_size` directions run at the same time, by default as many as fit into half a gigabyte (inside `jit`: into the
+    cache, one chunk after the other in a loop).
 
     ```python
     ad.jacfwd(np.cumprod)(np.array([2.0, 3.0]))  # → [[1.0, 0.0], [3.0, 2.0]]
@@ -176,17 +181,26 @@ def cheaper_mode(recorded: Linearized) -> str:
 
 
 def default_chunk(recorded: Linearized) -> int | None:
-    """How many directions fit into MEMORY; None when a program is being recorded, which runs who knows where.
+    """How many directions fit into MEMORY. Those of a program go through the cache in a loop, or all at once: None.
 
     A direction takes one number for each number that the record computed, and one for each input and output.
     """
+    if _is_recorded():
+        each = 8 * max((1, *map(_extent, recorded.entries)))
+        size = min(numbers(recorded.input_types), numbers(recorded.output_types))
+        return None if not isinstance(size * each, int) or size * each <= LARGE else max(FEW, CACHE // each)
+    each = numbers(recorded.input_types) + numbers(recorded.output_types) + sum(map(_extent, recorded.entries))
+    return max(1, MEMORY // (8 * max(1, each)))
+
+
+def _is_recorded() -> bool:
+    """Whether a program is being recorded."""
     trace = live_trace()
     while trace is not None:
         if trace.records:
-            return None
+            return True
         trace = trace.outer
-    each = numbers(recorded.input_types) + numbers(recorded.output_types) + sum(map(_extent, recorded.entries))
-    return max(1, MEMORY // (8 * max(1, each)))
+    return False
 
 
 def _extent(entry: Any) -> int:
@@ -225,6 +239,8 @@ def _map_directions(
     if not size:
         return [np.zeros((0, *t.shape), t.dtype) for t in out_types]
     chunk = size if chunk is None else min(chunk, size)
+    if chunk < size and _is_recorded():
+        return _loop_over_directions(function, types, size, chunk, unit)
     parts: list[list[Value]] = []
     for first in range(0, size, chunk):
         last = min(first + chunk, size)
@@ -233,6 +249,28 @@ def _map_directions(
         full = [z if f else np.broadcast_to(z, (last - first, *np.shape(z))) for z, f in zip(out, flags, strict=True)]
         parts.append(full)
     return parts[0] if len(parts) == 1 else [np.concatenate(column) for column in zip(*parts, strict=True)]
+
+
+def _loop_over_directions(
+    function: Callable[[Sequence[Value]], Sequence[Value]], types: Sequence[Any], size: int, chunk: int, unit: complex
+) -> list[Value]:  # fmt: skip
+    """The same as a loop of the program: its body is written once, and what it computes stays in the cache."""
+
+    def directions(number: Value) -> list[Value]:
+        row = (np.arange(chunk) + number * chunk)[:, None]
+        stacks: list[Value] = []
+        start = 0
+        for t in types:
+            n = math.prod(t.shape)
+            factor = t.dtype.type(unit if t.dtype.kind == "c" else 1)
+            stack = (row == np.arange(start, start + n)).astype(t.dtype) * factor
+            stacks.append(np.reshape(stack, (chunk, *t.shape)))
+            start += n
+        out, flags, _ = run_batch(lambda stack: list(function(stack)), stacks, [True] * len(stacks), chunk)
+        return [z if f else np.broadcast_to(z, (chunk, *np.shape(z))) for z, f in zip(out, flags, strict=True)]
+
+    found: Any = map_elements(directions, np.arange(-(-size // chunk)))
+    return [np.reshape(z, (-1, *np.shape(z)[2:]))[:size] for z in found]
 
 
 def _columns(recorded: Linearized, chunk: int | None) -> list[list[Value]]:
