@@ -186,9 +186,10 @@ def default_chunk(recorded: Linearized) -> int | None:
     A direction takes one number for each number that the record computed, and one for each input and output.
     """
     if _is_recorded():
-        each = 8 * max((1, *map(_extent, recorded.entries)))
+        extents = [_extent(entry) for entry in recorded.entries]
         size = min(numbers(recorded.input_types), numbers(recorded.output_types))
-        return None if not isinstance(size * each, int) or size * each <= LARGE else max(FEW, CACHE // each)
+        each = 8 * max((1, *extents))
+        return None if size * each <= LARGE else max(FEW, CACHE // each)
     each = numbers(recorded.input_types) + numbers(recorded.output_types) + sum(map(_extent, recorded.entries))
     return max(1, MEMORY // (8 * max(1, each)))
 
@@ -207,7 +208,8 @@ def _extent(entry: Any) -> int:
     """About how many numbers an entry of the record stands for: as many as the largest value or type that it holds."""
     _, _, _, x, y, z, types = entry
     held = (*(x if isinstance(x, _SEQUENCE) else (x,)), y, *(z if isinstance(z, _SEQUENCE) else (z,)), *(types or ()))
-    return max((math.prod(v.shape) for v in held if hasattr(v, "shape")), default=0)
+    known = [v.shape for v in held if hasattr(v, "shape") and all(isinstance(n, int) for n in v.shape)]
+    return max(map(math.prod, known), default=0)
 
 
 _SEQUENCE: Any = (tuple, list)
