@@ -52,6 +52,27 @@ def view_in_a_while(x):
     return np.sum(y * np.arange(3.0))
 
 
+def no_iteration(x):
+    """Two names of one array, one of which a loop assigns if it runs at all."""
+    y = x * 1.0
+    v, s = y, np.abs(x[0])
+    while s < 0.5:
+        v, s = v * 1.5, 2 * s
+    y[0] = 10.0
+    return np.sum(y) + np.sum(v * np.arange(3.0, 6.0))
+
+
+def no_iteration_of_two(x):
+    """Two variables that are one array if the loop does not run."""
+    y = x * 1.0
+    v, w, s = y, y, np.abs(x[0])
+    del y
+    while s < 0.5:
+        v, w, s = v * 1.5, w * 0.5, 2 * s
+    v[0] = 10.0
+    return np.sum(v) + np.sum(w * np.arange(3.0, 6.0))
+
+
 def chosen(x):
     y, z = x * 1.0, x * 2.0
     v = y if x[0] > 0 else z
@@ -200,7 +221,7 @@ SERVED = [
 ]  # fmt: skip
 ASKED = [
     view_in_a_while, chosen, chosen_by_or, chosen_view, view_of_what_is_written, two_names_on_one_side, returned,
-    plain_arrays, written_plain_array, objects,
+    plain_arrays, written_plain_array, objects, no_iteration, no_iteration_of_two,
 ]  # fmt: skip
 PROGRAMS: dict[str, Callable[[Any, Any], Any]] = {
     "trace": lambda f, x: ad.trace(f)(x)(x),

@@ -120,7 +120,7 @@ class Growing(Content):
             if number == length - 1:
                 row = [r if last is None else last for r, last in zip(row, self.last, strict=True)]
             for made, stack in zip(row, self.stacks, strict=True):
-                _remember_row(made, stack, number)
+                remember_row(made, stack, number)
             rest = iter(row)
             out.extend([put_together(e, rest) for e in self.elements])
         return out
@@ -163,7 +163,8 @@ def forget_growing(owners: Sequence[Any]) -> None:
 _rows: dict[int, tuple[Any, Any, int]] = {}
 
 
-def _remember_row(row: Any, stack: Value, number: int) -> None:
+def remember_row(row: Any, stack: Value, number: int) -> None:
+    """Note that a value is a row of an array."""
     if isinstance(row, Tracer) and isinstance(stack, Tracer):
         key = id(row)
         _rows[key] = (weakref.ref(row, lambda _: _rows.pop(key, None)), stack, number)

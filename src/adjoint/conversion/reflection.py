@@ -18,6 +18,7 @@ from adjoint.conversion.calls import METHODS, call, instead_of
 from adjoint.conversion.growing import refuse_growing
 from adjoint.conversion.log import Attribute, note
 from adjoint.conversion.special_methods import contains, iterate, own_method
+from adjoint.conversion.stacking import refuse_stacked
 from adjoint.conversion.stores import (
     apply_binary,
     apply_comparison,
@@ -81,7 +82,12 @@ def _attribute_slot(method: Any) -> Any:
     return write
 
 
-METHODS["list"] = lambda owner: refuse_growing(owner, "more")
+def _list_method(owner: Any) -> None:
+    refuse_growing(owner, "more")
+    refuse_stacked(owner)
+
+
+METHODS["list"] = _list_method
 METHODS["__setattr__"] = METHODS["__delattr__"] = _attribute_slot
 
 

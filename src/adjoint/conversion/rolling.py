@@ -28,9 +28,10 @@ from adjoint.conversion.log import Cell
 from adjoint.conversion.questions import as_truth
 from adjoint.conversion.regions import Region, Traced, keep_write, trace_region
 from adjoint.conversion.remarks import first_sentence
-from adjoint.conversion.sharing import Origins, declare, handed_over
+from adjoint.conversion.sharing import Origins, declare, handed_over, is_array
+from adjoint.conversion.stacking import Stacked, forget_stacked
 from adjoint.conversion.values import UNDEFINED, Maybe
-from adjoint.numpy.inplace import settle
+from adjoint.numpy.inplace import roots, settle
 from adjoint.ops.control.scan import Scan
 from adjoint.ops.control.while_loop import While
 from adjoint.ops.effects import Raise
@@ -85,7 +86,7 @@ class Rolled:
         if again:
             raise Again
         again = self.grows and self._begin_growing(traced)
-        if again:
+        if again or self._begin_stacking(traced):
             raise Again
         pairs = [*zip(self.variables, traced.values, strict=True)]
         pairs += [(one, traced.cells[key][2]) for key, (_, one) in self.cells.items()]
@@ -112,6 +113,14 @@ class Rolled:
                 self.cells[key], found = (cell, grown), True
         return found
 
+    def _begin_stacking(self, traced: Traced) -> bool:
+        """Whether a list of many numbers is written to: it is an array from now on."""
+        found = False
+        for key, (cell, one) in self.cells.items():
+            if (stacked := Stacked.of(cell, one, *traced.cells[key][1:])) is not None:
+                self.cells[key], found = (cell, stacked), True
+        return found
+
     def take_rows(self, stacks: Sequence[Value], results: Sequence[Value]) -> None:
         """What was appended in all iterations."""
         rest = iter(stacks)
@@ -133,6 +142,15 @@ class Rolled:
                     one.outer += [a for a in before.outer if not any(a is b for b in one.outer)]
         for slot in slots:
             slot.left = None
+
+    def may_stay(self) -> None:
+        """No iteration may run: then all variables are the very arrays that they were."""
+        named = [*self.variables, *[c for _, c in self.cells.values()]]
+        slots = [s for one in named for s in one.slots if s.kind is not None]
+        for slot, one in zip(slots, self.origins, strict=True):
+            if is_array(slot.first):
+                one.outer += roots(slot.first)
+                one.keys |= {(id(a), True) for a in one.outer}
 
     def finish(self, results: Sequence[Value], block_code: CodeType) -> tuple[Any, ...]:
         """What the variables are behind the loop; cells and arrays are written."""
@@ -192,6 +210,7 @@ def _traced_body(
         return trace_region("the body of a loop", [*rolled.types(), *kinds], enter, finish)
     finally:
         forget_growing([cell.held for cell, _ in rolled.cells.values()])
+        forget_stacked(rolled.carried)
 
 
 def _captured_first(program: Program, own: int) -> Program:
@@ -225,6 +244,8 @@ def roll_while(
 
 def _finished(rolled: Rolled, results: Sequence[Value], block_code: CodeType, *, sure: bool) -> tuple[Any, ...]:
     """The variables; where an iteration surely runs, what every iteration assigns is assigned."""
+    if not sure:
+        rolled.may_stay()
     values = zip(rolled.variables, rolled.finish(results, block_code), strict=True)
     return tuple(v.value if sure and isinstance(v, Maybe) and one.is_set else v for one, v in values)
 
@@ -242,7 +263,10 @@ def _traced_test(rolled: Rolled, test: Callable[..., Any]) -> tuple[Program, lis
         program, captured = traced.program([truth])
         return strengthened(program), captured
 
-    return trace_region("the test of a loop", rolled.types(), enter, finish)
+    try:
+        return trace_region("the test of a loop", rolled.types(), enter, finish)
+    finally:
+        forget_stacked(rolled.carried)
 
 
 def roll_counted(

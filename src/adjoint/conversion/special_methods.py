@@ -17,6 +17,7 @@ from adjoint.conversion.calls import call, is_convertible
 from adjoint.conversion.forms import is_converted
 from adjoint.conversion.growing import refuse_growing
 from adjoint.conversion.iterables import Items
+from adjoint.conversion.stacking import refuse_stacked
 from adjoint.numpy.dispatch import as_array, is_traced
 from adjoint.program.trace import Tracer
 
@@ -47,6 +48,7 @@ def iterate(value: Any) -> Any:
     if isinstance(value, Items):
         return value
     refuse_growing(value, "the items")
+    refuse_stacked(value)
     if is_written_in_python(value, "__iter__"):
         value = call(value.__iter__)()
     return _through(value) if is_written_in_python(value, "__next__") else value

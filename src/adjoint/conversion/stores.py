@@ -22,6 +22,7 @@ from adjoint.conversion.questions import is_undecided
 from adjoint.conversion.regions import live_region
 from adjoint.conversion.sharing import refuse_shared
 from adjoint.conversion.special_methods import compare_values, is_written_in_python, own_method
+from adjoint.conversion.stacking import is_stacked, read_stacked, refuse_stacked, set_stacked
 from adjoint.numpy.dispatch import as_array, is_traced
 from adjoint.program.trace import Tracer, live_trace
 from adjoint.tree import leaves
@@ -36,6 +37,9 @@ def set_item(value: Any, owner: Any, key: Any) -> None:
         prepare_array(owner, "z[i] = x", value, key)
     elif isinstance(owner, CONTAINERS):
         note_container(owner)
+        if kind is list and is_stacked(owner):
+            set_stacked(owner, key, value)
+            return
         if isinstance(key, Tracer) and kind is list and is_undecided(key):
             _set_at_traced(owner, key, value)
             return
@@ -81,6 +85,7 @@ def _set_at_traced(owner: list[Any], key: Any, value: Any) -> None:
 
 def delete_item(owner: Any, key: Any) -> None:
     """del owner[key]."""
+    refuse_stacked(owner)
     if isinstance(owner, CONTAINERS):
         note_container(owner)
     del owner[key]
@@ -149,6 +154,8 @@ def get_item(owner: Any, key: Any) -> Any:
     """owner[key]; a list of equal numbers may be read at an index that is not known."""
     if type(owner) is list and (growing := growing_list(owner)) is not None:
         return read_growing(growing, key)
+    if type(owner) is list and is_stacked(owner):
+        return read_stacked(owner, key)
     if type(owner) in (list, tuple) and isinstance(key, Tracer) and is_undecided(key):
         return _read_at_traced(owner, key)
     if type(owner) is np.ndarray and any_traced(key):
