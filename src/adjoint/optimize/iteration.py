@@ -19,7 +19,7 @@ from adjoint import tree
 from adjoint.api.control_flow import fori_loop
 from adjoint.base.errors import TreeError
 from adjoint.debug import callback as call_back
-from adjoint.linear.solvers.iteration import TRACED, both, either, keep_types, make_filled, norm, with_entry
+from adjoint.linear.solvers.iteration import TRACED, both, either, keep_types, make_filled, no, norm, with_entry
 from adjoint.linear.solvers.monitor import Monitor
 from adjoint.optimize.problem import Problem
 from adjoint.optimize.statuses import (
@@ -89,6 +89,7 @@ class Limits(NamedTuple):
     callback: Callable[[Iterate], object] | None = None
     stop: Callable[[Iterate], Any] | None = None
     monitor: Monitor | None = None
+    certify: bool = False  # keep what promises of methods are about
 
 
 class Ending(NamedTuple):
@@ -151,6 +152,22 @@ def _resume(problem: Any, method: Any, state: Any, warm: Any) -> Any:
     return state._replace(**{name: getattr(warm, name) for name in state._fields if name not in current})
 
 
+def _measure_step(s: Value, before: Any, after: Any) -> dict[str, Value]:
+    """What a step tells of promises: ‖∇f⁺‖, ⟨∇f, s⟩, ⟨∇f⁺, s⟩, and how far B⁺ y is from s."""
+    found = {
+        "gradient": norm(after.gradient),
+        "along": np.vdot(before.gradient, s),
+        "after": np.vdot(after.gradient, s),
+    }
+    if hasattr(after, "inverse"):
+        y = after.gradient - before.gradient
+        size = norm(s)
+        taken = both(np.vdot(s, y) > 0, no(after.fresh))
+        off = norm(after.inverse @ y - s) / either(size > 0, size, 1.0 + 0 * size)
+        found["secant"] = either(taken, off, 0 * off)
+    return found
+
+
 class _Best(NamedTuple):
     x: Value
     value: Value
@@ -168,6 +185,8 @@ def run(method: Any, problem: Any, x: Value, limits: Limits, warm: Any = None) -
     if limits.history:
         first = {"fun": state.value, "residual": residual, "step": 0 * residual}
         space = lambda: make_filled((limits.iterations + 1,), residual.dtype, np.nan, residual)
+        if limits.certify:
+            first |= _measure_step(0 * x, state, state)
         history = {name: with_entry(space(), 0, entry) for name, entry in first.items()}
 
     def goes_on(now: Any) -> Any:
@@ -177,7 +196,7 @@ def run(method: Any, problem: Any, x: Value, limits: Limits, warm: Any = None) -
 
     def advance(now: Any) -> Any:
         x, state, _, count, best, history = now
-        before = x
+        before, earlier = x, state
         x, state = method.step(problem, x, state)
         code, count = method.done(problem, x, state), count + 1
         if best is not None:
@@ -188,6 +207,8 @@ def run(method: Any, problem: Any, x: Value, limits: Limits, warm: Any = None) -
             residual = measure(problem, x, state)
             if history is not None:
                 entries = {"fun": state.value, "residual": residual, "step": norm(x - before)}
+                if limits.certify:
+                    entries |= _measure_step(x - before, earlier, state)
                 history = {name: with_entry(history[name], count, entries[name]) for name in history}
             code = _reported(problem, limits, Iterate(count, x, state.value, residual), code)
         return x, state, code, count, best, history

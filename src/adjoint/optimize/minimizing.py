@@ -17,6 +17,7 @@ from adjoint.implicit.roots import equation_for
 from adjoint.linear.solvers.iteration import TRACED
 from adjoint.linear.solvers.monitor import Monitor
 from adjoint.optimize.captured import close_over, close_over_all
+from adjoint.optimize.certificates.promises import certify_run, read_constants
 from adjoint.optimize.choosing import choose_method, is_plain
 from adjoint.optimize.composite.objective import Composite
 from adjoint.optimize.composite.solving import minimize_composite
@@ -82,6 +83,7 @@ def minimize(
     stop: Callable[[Iterate], Any] | None = None,
     progress: bool = False,
     history: bool = False,
+    certify: Any = False,
     warm: Any = None,
     differentiate: Any = "equation",
     check: str = "warn",
@@ -102,6 +104,10 @@ def minimize(
     `between`), a set of `optimize.sets`, or a list of constraints or of sets. `callback` and `stop` are called with an
     `Iterate` after each iteration; `warm` is the `state` of an earlier answer.
 
+    `certify=True` keeps the history and holds what the method promises against every step: descent, the conditions of
+    its line search, its bounds and rates. `certificate` of the answer says what held, and where it was first broken; a
+    dictionary tells what is known of f: its smallest value `best`, `mu`, `dominated`, and `distance` = ‖x0 - x*‖.
+
     ```python
     ridge = lambda w, lam: np.sum((w - np.array([1.0, 2.0])) ** 2) + lam * np.sum(w**2)
     best = lambda lam: ad.optimize.minimize(ridge, np.zeros(2), lam)
@@ -116,6 +122,9 @@ def minimize(
     if any(isinstance(rule, Set) for rule in rules):
         method = method_within(title, rules, method, bounds=bounds, scale=scale)
     elif rules or isinstance(method, LogBarrier):
+        if read_constants(title, certify) is not None:
+            raise ValueError(f"{title}: certify= is for methods without multipliers; with constraints look at "
+                             "residual, feasible and multipliers.")  # fmt: skip
         return minimize_constrained(
             title, f, x0, args, rules, method=method, bounds=bounds, tol=tol, max_iterations=max_iterations,
             scale=scale, frozen=frozen, check=check, has_aux=has_aux,
@@ -131,17 +140,20 @@ def minimize(
     setting = Setting.of(title, f, x0, bounds, scale, frozen, grad, has_aux, curvature)
     if isinstance(method, Composite):
         method.check(setting)
-    limits = read_limits(title, max_iterations, max_evaluations, history, callback, stop, progress)
+    constants = read_constants(title, certify)
+    keeps = history or constants is not None
+    limits = read_limits(title, max_iterations, max_evaluations, keeps, callback, stop, progress)
+    limits = limits._replace(certify=constants is not None)
     tol = choose_tolerance(setting.unknowns.dtype) if tol is None else tol
     if not isinstance(tol, TRACED) and not tol >= 0:
         raise ValueError(f"{title}: tol is {tol}; it cannot be negative.")
     rejected = (reject,) if isinstance(reject, type) else tuple(reject)
-    facts = {"method": "", "note": ""}
+    facts: dict[str, Any] = {"method": "", "note": "", "chosen": None}
 
     def solve(start: Any, known: Any, *theta: Any, method: Any = method) -> Any:
         problem = setting.problem(known, theta, known[2], rejected)
         chosen = choose_method(title, method, problem)
-        facts["method"] = chosen if isinstance(chosen, str) else type(chosen).__name__
+        facts["method"], facts["chosen"] = chosen if isinstance(chosen, str) else type(chosen).__name__, chosen
         v = problem.project(setting.unknowns.vector(start))
         with np.errstate(all="ignore"):
             v = chosen.start(problem, v) if isinstance(chosen, Composite) else v
@@ -166,7 +178,21 @@ def minimize(
     whole = setting.parts.merge(x, setting.fixed)
     aux = original(whole, *given)[1] if has_aux else None
     found = _optimum(setting, whole, reports, tol, aux, facts)
-    return dataclasses.replace(found, feasible=_is_feasible(method, setting, tree.map(primal, x)))
+    plain = tree.map(primal, x)
+    promises = None
+    if constants is not None:
+        promises = _hold_promises(title, setting, facts["chosen"], constants, plain, found.history)
+    return dataclasses.replace(found, feasible=_is_feasible(method, setting, plain), certificate=promises)
+
+
+def _hold_promises(title: str, setting: Setting, method: Any, known: Any, x: Any, history: Any) -> Any:
+    if history is None or isinstance(method, str):
+        raise ValueError(f"{title}: certify= is for our own methods, whose steps can be looked at; this is {method!r}.")
+    vector = setting.unknowns.vector
+    away = vector(x) - vector(tree.map(primal, setting.x0))
+    size = np.sqrt(np.sum(away * away))
+    history = tree.map(primal, history)
+    return certify_run(type(method).__name__, method, history, known, size, float(np.finfo(setting.unknowns.dtype).eps))
 
 
 def _is_feasible(method: Any, setting: Setting, x: Any) -> Any:
@@ -202,7 +228,7 @@ def _run(
         raise
 
 
-def _optimum(setting: Setting, x: Any, reports: Any, tol: Any, aux: Any, facts: dict[str, str]) -> Optimum:
+def _optimum(setting: Setting, x: Any, reports: Any, tol: Any, aux: Any, facts: dict[str, Any]) -> Optimum:
     history = reports["history"]
     count = reports["iterations"]
     if history is not None and not isinstance(count, TRACED) and np.ndim(count) == 0:

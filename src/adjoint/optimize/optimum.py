@@ -122,7 +122,10 @@ class Optimum(Answer):
         return "\n".join(lines)
 
     def plot(self, axes: Any = None) -> Any:
-        """Value above its smallest, residual and step, iteration by iteration, where history=True kept them."""
+        """Value above its smallest, residual and step, iteration by iteration, where history=True kept them.
+
+        With certify= the bounds that the method promises are drawn beside them.
+        """
         import matplotlib.pyplot as plt
 
         if self.history is None:
@@ -133,6 +136,8 @@ class Optimum(Answer):
             entries = np.asarray(self.history[name])[..., :count]
             entries = entries - np.nanmin(entries) if name == "fun" else entries
             axes.semilogy(np.moveaxis(np.where(entries > 0, entries, np.nan), -1, 0), label=name)
+        if hasattr(self.certificate, "draw"):
+            self.certificate.draw(axes, count)
         axes.set_xlabel("iteration")
         axes.legend()
         return axes

@@ -15,9 +15,11 @@ from adjoint.optimize.certificates.constants import (
     strong_convexity,
 )
 from adjoint.optimize.certificates.convexity import check_convex, classify_stationary
+from adjoint.optimize.certificates.promises import Promises
 from adjoint.optimize.certificates.rates import check_bounds, rate
 
 __all__ = [
+    "Promises",
     "bregman",
     "check_bounds",
     "check_convex",
