@@ -105,11 +105,11 @@ def certify_run(title: str, method: Any, history: Any, known: Mapping[str, Any],
     name = type(method).__name__
     if name == "GradientDescent" and size is not None:
         look("descent lemma", after - before > -0.5 * size * squares[:-1] + slack)
-        turns = np.maximum(steps, 1)
+        counts = np.maximum(steps, 1)
         distance = known.get("distance", distance)
         smallest = np.minimum.accumulate(squares[:-1])
-        look("stationary", smallest > 2.0 * errors[0] / (size * turns[1:]) * (1.0 + 1e-9) + slack)
-        bounds["convex"] = np.where(steps > 0, distance**2 / (size * turns), np.nan)
+        look("stationary", smallest > 2.0 * errors[0] / (size * counts[1:]) * (1.0 + 1e-9) + slack)
+        bounds["convex"] = np.where(steps > 0, distance**2 / (size * counts), np.nan)
         for key, title_of in (("mu", "strongly convex"), ("dominated", "gradient domination")):
             if key in known:
                 rate = size * known[key] * (1.0 if key == "mu" else 0.5)
@@ -140,13 +140,13 @@ def _find_slow_end(sizes: Value, eps: float) -> Value:
     Of the last three sizes above rounding, log(c/b) / log(b/a) is the order; one large last step shows it as well.
     """
     largest = np.nanmax(sizes)
-    told = np.sum(np.where(sizes > 1e3 * eps * largest, 1, 0))  # the first ones, since they fall towards the end
+    known_sizes = np.sum(np.where(sizes > 1e3 * eps * largest, 1, 0))  # the first ones, since they fall towards the end
     last = np.sum(np.where(np.isnan(sizes), 0, 1)) - 1
     numbers = np.arange(sizes.shape[0])
     at = lambda k: np.nansum(np.where(numbers == k, sizes, 0.0))
-    a, b, c = at(told - 3), at(told - 2), at(told - 1)
+    a, b, c = at(known_sizes - 3), at(known_sizes - 2), at(known_sizes - 1)
     safe = lambda v: np.maximum(v, 1e-300)
     order = np.log(safe(c) / safe(b)) / np.minimum(np.log(safe(b) / safe(a)), -1e-3)
-    ended = np.logical_and(at(last) < NEAR * largest, told >= 4)
+    ended = np.logical_and(at(last) < NEAR * largest, known_sizes >= 4)
     fast = np.logical_or(order >= 1.4, np.minimum(c, safe(at(last))) <= 1e-3 * b)
     return np.where(np.logical_and(ended, np.logical_not(fast)), last, -1)
