@@ -207,7 +207,10 @@ class Calibrated:
     map_: Any = field(default=None, init=False)
 
     def _logits(self, X: Any) -> Any:
-        return np.log(np.maximum(self.estimator.predict_proba(X), 1e-300))
+        if not hasattr(self.estimator, "decision_function"):
+            return np.log(np.maximum(self.estimator.predict_proba(X), 1e-300))
+        z = np.asarray(self.estimator.decision_function(X), float)
+        return np.stack([np.zeros_like(z), z], axis=1) if z.ndim == 1 else z
 
     @property
     def classes_(self) -> Any:
