@@ -25,7 +25,8 @@ QUICK = [
     nn.LinearClassifier(strength=0.01), nn.LinearClassifier(class_weight="balanced"),
     nn.LinearClassifier(warm_start=True), nn.LinearRegressor(), nn.LinearRegressor("quantile", strength=1e-3),
     nn.LinearRegressor(fit_intercept=False), nn.LinearRegressor(strength=0.0), nn.LinearRegressor(warm_start=True),
-    nn.LinearRegressor("quantile", quantile=0.4, strength=0.0),
+    nn.LinearRegressor("quantile", quantile=0.4, strength=0.0), nn.LinearRegressor("huber"),
+    nn.LinearRegressor("huber", epsilon=2.0, fit_intercept=False), nn.LinearRegressor("poisson"),
 ]  # fmt: skip
 # Not among them, since scikit-learn's own estimators fail with them too: no intercept (weights of classes cannot shift
 # the border), warm starts (two fits give two results), dropout (what is drawn depends on the number of examples).
@@ -52,7 +53,7 @@ def names(estimators: list[Any]) -> list[str]:
     return [f"{type(one).__name__}-{number}" for number, one in enumerate(estimators)]
 
 
-CHECKED = [QUICK[0], *QUICK[6:9]]
+CHECKED = [QUICK[0], *QUICK[6:9], *QUICK[-3:]]
 
 
 @pytest.mark.parametrize("estimator", CHECKED, ids=names(CHECKED))
@@ -98,11 +99,14 @@ def test_regressions() -> None:
 
     def huber(model: Any) -> Any:
         r = np.abs(YD - model.predict(XD)) / model.scale_
-        each = np.where(r < 1.35, r * r, 2 * 1.35 * r - 1.35**2)
+        each = np.where(r < model.epsilon, r * r, 2 * model.epsilon * r - model.epsilon**2)
         return np.sum(model.scale_ * (1 + each)) + 1e-4 * np.sum(model.coef_**2)
 
-    judge = sk.HuberRegressor(tol=1e-9, max_iter=5000).fit(XD, YD)
-    np.testing.assert_allclose(huber(nn.LinearRegressor("huber").fit(XD, YD)), huber(judge), rtol=1e-6)
+    for epsilon in (1.1, 1.35, 3.0):
+        judge = sk.HuberRegressor(epsilon=epsilon, tol=1e-9, max_iter=5000).fit(XD, YD)
+        ours = nn.LinearRegressor("huber", epsilon=epsilon).fit(XD, YD)
+        np.testing.assert_allclose(huber(ours), huber(judge), rtol=1e-6)
+        assert huber(ours) <= huber(judge) * (1 + 1e-10)
 
     def pinball(model: Any) -> Any:
         r = YD - model.predict(XD)
@@ -111,6 +115,17 @@ def test_regressions() -> None:
     judge = sk.QuantileRegressor(quantile=0.3, alpha=0.1).fit(XD, YD)
     ours = nn.LinearRegressor("quantile", quantile=0.3, strength=0.1).fit(XD, YD)
     np.testing.assert_allclose(pinball(ours), pinball(judge), rtol=1e-6)
+
+
+def test_scale_of_exact_fits() -> None:
+    """Where most examples lie on a plane, the scale goes to zero, and Huber's is the least absolute deviation."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 3))
+    y = X @ np.array([1.0, -2.0, 0.5]) + 3.0
+    y[:8] += 10 * rng.normal(size=8)
+    found = nn.LinearRegressor("huber", strength=0.0).fit(X, y)
+    np.testing.assert_allclose([*found.coef_, found.intercept_], [1.0, -2.0, 0.5, 3.0], rtol=1e-6)
+    assert found.scale_ < 1e-6
 
 
 def test_tools_of_scikit_learn() -> None:

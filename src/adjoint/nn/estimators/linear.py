@@ -196,6 +196,11 @@ class LinearRegressor(learn.base.RegressorMixin, _Linear):
         self.tol = tol
         self.max_iterations = max_iterations
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.positive_only = self.loss == "poisson"
+        return tags
+
     @user_facing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearRegressor:
         """The minimum for examples X (one row each) and their numbers y."""
@@ -248,27 +253,73 @@ def _fit_poisson(model: Any, X: Any, y: Any, weight: Any, strength: float) -> tu
 
 
 def _fit_huber(model: Any, X: Any, y: Any, weight: Any, strength: float) -> tuple[Any, Any]:
-    """Jointly in w, b and log σ."""
-    epsilon, total = model.epsilon, np.sum(weight)
+    """For each scale σ the minimum over w and b; the best σ is the zero of the slope of that minimum, convex in σ.
+
+    Where the slope is above zero down to the smallest σ, most examples are fitted exactly: that is the limit of least
+    absolute deviations.
+    """
+    from scipy.optimize import brentq
+
+    epsilon = model.epsilon
     if not epsilon > 1.0:
         raise ValueError(f"LinearRegressor: epsilon={epsilon}; it is larger than 1.")
-
-    def objective(p: Any) -> Any:
-        sigma = np.exp(p["s"])
-        r = np.abs(y - X @ p["W"] - p["b"]) / sigma
-        each = np.where(r < epsilon, r * r, 2.0 * epsilon * r - epsilon * epsilon)
-        return (np.sum(weight * (sigma + sigma * each)) + strength * np.sum(p["W"] ** 2)) / total
-
     w, b = _fit_squares(model, X, y, weight, 1e-6)
-    spread = np.sqrt(weight @ (y - X @ w - b) ** 2 / total)
-    start = {"W": w, "b": np.float64(b), "s": np.log(spread if spread > 0 else 1.0)}
-    frozen = () if model.fit_intercept else ("b",)
+    spread = np.sqrt(weight @ (y - X @ w - b) ** 2 / np.sum(weight))
     if spread <= 1e-12 * max(float(np.max(np.abs(y))), 1e-300):
         return w, b
-    found = minimize(objective, start, method="bfgs", tol=model.tol, max_iterations=model.max_iterations, frozen=frozen)
-    value = polish(objective, found.value, frozen)
-    model.n_iter_, model.scale_ = int(found.iterations), float(np.exp(value["s"]))
-    return value["W"], value["b"]
+    kept = weight > 0
+    A, y, weight = np.column_stack([X, np.ones(len(X))])[kept], y[kept], weight[kept]
+    A = A if model.fit_intercept else A[:, :-1]
+    penalty = np.full(A.shape[1], strength)
+    penalty[X.shape[1] :] = 0.0
+    found = {"w": np.append(w, b)[: A.shape[1]], "count": 0}
+
+    def slope(log_scale: float) -> float:
+        sigma = np.exp(log_scale)
+        found["w"] = _fit_scaled_huber(A, y, weight, penalty / epsilon, epsilon * sigma, found["w"])
+        found["count"] += 1
+        r = np.minimum(np.abs(y - A @ found["w"]) / sigma, epsilon)
+        return float(weight @ (1.0 - r * r))
+
+    high = np.log(spread)
+    least = high + np.log(1e-10)
+    while slope(high) < 0:
+        high += 1.0
+    low = high - 1.0
+    while low > least and slope(low) > 0:  # in small steps, each from the minimum before it
+        low, high = low - 2.0, low
+    at = brentq(slope, low, high, xtol=1e-12) if low > least else least
+    slope(at)
+    model.n_iter_, model.scale_ = found["count"], float(np.exp(at))
+    return found["w"][: X.shape[1]], found["w"][-1] if model.fit_intercept else 0.0
+
+
+def _fit_scaled_huber(A: Any, y: Any, weight: Any, penalty: Any, bound: float, w: Any) -> Any:
+    """The minimum of Σ c H(y - A w) / bound + Σ penalty w², H squares up to the bound: Newton's method for pieces."""
+    from scipy.optimize import brentq
+
+    def gradient(w: Any) -> Any:
+        return penalty * w - A.T @ (weight * np.clip((y - A @ w) / bound, -1.0, 1.0))
+
+    slope = gradient(w)
+    for _ in range(500):
+        near = np.abs(y - A @ w) <= bound
+        B = A[near] * weight[near, None]
+        curvature = B.T @ A[near] + bound * np.diag(penalty)
+        step = np.linalg.lstsq(curvature, -bound * slope, rcond=1e-14)[0] if np.any(near) else -slope
+        start = float(step @ slope)
+        if start >= 0:
+            return w
+        if np.max(np.abs(step)) <= 1e-12 * np.max(np.abs(w)):
+            return w + step
+        along = lambda t, w=w, step=step: float(step @ gradient(w + t * step))
+        end = 1.0
+        while (last := along(end)) < 0.1 * start and end < 1e12:
+            end *= 4.0
+        t = end if last <= -0.1 * start else brentq(along, 0.0, end, xtol=1e-3 * end)
+        w = w + t * step
+        slope = gradient(w)
+    return w
 
 
 def _fit_quantile(model: Any, X: Any, y: Any, weight: Any, strength: float) -> tuple[Any, Any]:
