@@ -53,13 +53,14 @@ if TYPE_CHECKING:
     from adjoint.nn.sequence.caching import Cache
     from adjoint.nn.sequence.cells import GRUCell, LSTMCell, RNNCell
     from adjoint.nn.sequence.decoding import EncoderDecoder, SequenceDecoder
-    from adjoint.nn.sequence.language import Classify, EncoderDecoderTransformer, LanguageModel, Span, Tag
+    from adjoint.nn.sequence.language import Classify, LanguageModel, Span, Tag
     from adjoint.nn.sequence.packing import Packed, SpecialTokens, packed, padded, prompted
     from adjoint.nn.sequence.positions import LearnedPositions, alibi, rope, sinusoidal
     from adjoint.nn.sequence.pretraining import MaskedTokens, SentencePairs, masked_tokens, next_sentence
     from adjoint.nn.sequence.recurrent import GRU, LSTM, RNN, pool
     from adjoint.nn.sequence.sampling import generate, restricted
     from adjoint.nn.sequence.transformer import Decoder, Encoder, FeedForward, TransformerLayer
+    from adjoint.nn.sequence.translation import EncoderDecoderTransformer
     from adjoint.nn.stacking import Stack
     from adjoint.nn.statistics import RunningStatistics, trainable
     from adjoint.nn.storage.torch_layouts import from_torch
@@ -226,7 +227,8 @@ _HOMES = {
     "sequence.attention": "MultiHead attention causal_mask",
     "sequence.positions": "LearnedPositions alibi rope sinusoidal",
     "sequence.transformer": "Decoder Encoder FeedForward TransformerLayer",
-    "sequence.language": "Classify EncoderDecoderTransformer LanguageModel Span Tag",
+    "sequence.language": "Classify LanguageModel Span Tag",
+    "sequence.translation": "EncoderDecoderTransformer",
     "sequence.caching": "Cache",
     "sequence.sampling": "generate restricted",
     "sequence.packing": "Packed SpecialTokens packed padded prompted",

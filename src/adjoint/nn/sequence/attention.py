@@ -182,19 +182,26 @@ class MultiHead:
 
     def project(self, x: Any, memory: Any = None, positions: Any = None) -> tuple[Value, Value, Value]:
         """Queries […, heads, length, d], keys and values […, kv_heads, length, d]."""
-        x = as_values(x)
-        if x.ndim < 2:
-            raise LayerShapeError(title_of(self), f"x is {x.shape}; it must be [..., length, width]")
-        source = x if memory is None else memory
-        q = _split_heads(apply(self.query, ".query", x), self.heads)
-        k = _split_heads(apply(self.key, ".key", source), self.kv_heads)
-        v = _split_heads(apply(self.value, ".value", source), self.kv_heads)
+        q = self.project_queries(x)
+        k, v = self.project_keys(x if memory is None else memory)
         if self.rope is not None and memory is None:
-            where = np.arange(x.shape[-2]) if positions is None else as_values(positions)
+            where = np.arange(q.shape[-2]) if positions is None else as_values(positions)
             where = where[..., None, :] if where.ndim > 1 else where  # the same for all heads
             q = rope(q, where, base=self.rope, layout=self.layout)
             k = rope(k, where, base=self.rope, layout=self.layout)
         return q, k, v
+
+    def project_queries(self, x: Any) -> Value:
+        """Queries […, heads, length, d], not turned by their positions."""
+        x = as_values(x)
+        if x.ndim < 2:
+            raise LayerShapeError(title_of(self), f"x is {x.shape}; it must be [..., length, width]")
+        return _split_heads(apply(self.query, ".query", x), self.heads)
+
+    def project_keys(self, source: Any) -> tuple[Value, Value]:
+        """Keys and values […, kv_heads, length, d], not turned by their positions."""
+        k = _split_heads(apply(self.key, ".key", source), self.kv_heads)
+        return k, _split_heads(apply(self.value, ".value", source), self.kv_heads)
 
     def merge(self, attended: Value) -> Value:
         """[…, heads, length, d] back to […, length, width]."""

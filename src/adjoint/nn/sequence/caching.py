@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.nn.sequence.attention import MultiHead
+from adjoint.api.control_flow import scan
+from adjoint.nn.sequence.attention import MultiHead, causal_mask
 from adjoint.numpy import array
 from adjoint.ops.arrays.logsumexp import largest
 from adjoint.program.types import Value
@@ -43,18 +44,16 @@ class Cache:
     @classmethod
     def empty(cls, model: Any, batch: Any = ()) -> Cache:
         """A cache for a `LanguageModel` with no token in it, for a batch of sequences."""
-        batch = (batch,) if isinstance(batch, int) else tuple(batch)
-        attention: MultiHead = model.layers.layers.attention
+        return cls.of(model.layers, (batch,) if isinstance(batch, int) else tuple(batch), model.context)
+
+    @classmethod
+    def of(cls, stack: Any, batch: tuple[int, ...], context: int) -> Cache:
+        """An empty cache for a `Stack` of transformer layers."""
+        attention: MultiHead = stack.layers.attention
         size = attention.key.weight.shape[-1] // attention.kv_heads
-        shape = (model.layers.depth, *batch, attention.kv_heads, model.context, size)
-        dtype = attention.key.weight.dtype
-        return cls(
-            np.zeros(shape, dtype),
-            np.zeros(shape, dtype),
-            np.int64(0),
-            np.zeros(batch, np.int64),
-            np.zeros((*batch, model.context), bool),
-        )
+        keys = np.zeros((stack.depth, *batch, attention.kv_heads, context, size), attention.key.weight.dtype)
+        seen, valid = np.zeros(batch, np.int64), np.zeros((*batch, context), bool)
+        return cls(keys, np.zeros_like(keys), np.int64(0), seen, valid)
 
     @property
     def context(self) -> int:
@@ -72,6 +71,47 @@ def written(store: Value, new: Value, start: Value, axis: int) -> Value:
     else:
         made[(..., start + np.arange(n), *rest)] = new
     return made
+
+
+def step_layers(
+    layers: Any,
+    cache: Cache,
+    x: Value,
+    real: Value,
+    where: Value,
+    bias: Any = None,
+    look: Any = None,
+    memory: Any = None,
+) -> tuple[Value, Cache]:
+    """Further tokens x[…, n, width] through stacked layers, and the cache with them.
+
+    `real` is False where a token is padding, `where` its position. `look(layer, x, part)` is what stands between
+    attention and the network, cross-attention say; `part` is the layer's own part of `memory`.
+    """
+    n = x.shape[-2]
+    before = np.broadcast_to(cache.valid[..., None, :], (*x.shape[:-1], cache.context))
+    own = causal_mask(n, n) & real[..., None, :]
+
+    def body(x: Value, item: Any) -> tuple[Value, Any]:
+        layer, keys, values, part = item
+        made: list[Value] = []
+
+        def attend(x: Value) -> Value:
+            out, k, v = attend_to_cache(layer.attention, x, keys, values, own, before, where, bias)
+            made.extend((k, v))
+            return out
+
+        x = layer.around("attention", layer.attention_norm, attend, x, None)
+        return layer.feed(x if look is None else look(layer, x, part)), tuple(made)
+
+    x, (k, v) = scan(body, x, (layers, cache.keys, cache.values, memory))
+    return x, Cache(
+        written(cache.keys, k, cache.used, -2),
+        written(cache.values, v, cache.used, -2),
+        cache.used + n,
+        cache.seen + np.sum(real, axis=-1),
+        written(cache.valid, real, cache.used, -1),
+    )
 
 
 def attend_to_cache(

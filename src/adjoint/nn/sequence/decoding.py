@@ -13,7 +13,7 @@ from adjoint.nn.linear import Embedding, Linear
 from adjoint.nn.locating import apply
 from adjoint.nn.sequence.cells import GRUCell
 from adjoint.nn.sequence.recurrent import GRU, pool, run_cell
-from adjoint.nn.sequence.sampling import sampled
+from adjoint.nn.sequence.sampling import drawn
 from adjoint.numpy import take
 from adjoint.program.types import Value
 from adjoint.signal.geometry import as_values
@@ -141,10 +141,8 @@ class EncoderDecoder:
         def body(carry: Any, i: Value) -> tuple[Any, tuple[Value, Value]]:
             state, token, done = carry
             state = self.cell(np.concatenate([c, take(self.target.weight, token, axis=0)], axis=-1), state)
-            scores = self.head(state)
-            drawn = sampled(scores, None if root is None else root.at(i), temperature).astype(np.int64)
-            token = np.where(done, stop, drawn)
-            return (state, token, done | (token == stop)), (token, done)
+            token, ended = drawn(self.head(state), root, i, done, stop, temperature)
+            return (state, token, ended), (token, done)
 
         _, (tokens, done) = scan(body, begin, np.arange(at_most))
         return np.moveaxis(tokens, 0, -1), np.sum(~done, axis=0)

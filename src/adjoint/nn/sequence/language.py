@@ -8,21 +8,19 @@ from typing import Any
 import numpy as np
 
 from adjoint import tree
-from adjoint.api.control_flow import scan
 from adjoint.nn.dropping import dropout
 from adjoint.nn.linear import Embedding, Linear
 from adjoint.nn.locating import LayerShapeError, apply, title_of
-from adjoint.nn.sequence.attention import causal_mask
-from adjoint.nn.sequence.caching import Cache, attend_to_cache, written
+from adjoint.nn.sequence.caching import Cache, step_layers
 from adjoint.nn.sequence.positions import LearnedPositions, alibi, sinusoidal
-from adjoint.nn.sequence.transformer import Decoder, Encoder
+from adjoint.nn.sequence.transformer import Encoder
 from adjoint.nn.stacking import Stack
 from adjoint.numpy import take
 from adjoint.program.trace import Tracer
 from adjoint.program.types import Value
 from adjoint.signal.geometry import as_values
 
-__all__ = ["Classify", "EncoderDecoderTransformer", "LanguageModel", "Span", "Tag"]
+__all__ = ["Classify", "LanguageModel", "Span", "Tag"]
 
 
 @dataclass(frozen=True)
@@ -141,38 +139,14 @@ class LanguageModel:
     def step(self, tokens: Any, cache: Cache, *, valid: Any = None) -> tuple[Value, Cache]:
         """The scores after further tokens […, n], and the cache with them; `valid` is False where one is padding."""
         tokens = self._checked(tokens, cache.used)
-        n = tokens.shape[-1]
         real = np.ones(tokens.shape, bool) if valid is None else as_values(valid)
         where = cache.seen[..., None] + np.cumsum(real, axis=-1) - 1
         where = np.where(real, where, 0)
         bias = None
         if self.positions == "alibi":
             bias = self._cached_bias(cache, where)
-        before = np.broadcast_to(cache.valid[..., None, :], (*tokens.shape, cache.context))
-        own = causal_mask(n, n) & real[..., None, :]
-        x = self.embed(tokens, where)
-
-        def body(x: Value, item: Any) -> tuple[Value, Any]:
-            layer, keys, values = item
-            made: list[Value] = []
-
-            def attend(x: Value) -> Value:
-                out, k, v = attend_to_cache(layer.attention, x, keys, values, own, before, where, bias)
-                made.extend((k, v))
-                return out
-
-            x = layer.around("attention", layer.attention_norm, attend, x, None)
-            return layer.feed(x), tuple(made)
-
-        x, (k, v) = scan(body, x, (self.layers.layers, cache.keys, cache.values))
-        new = Cache(
-            written(cache.keys, k, cache.used, -2),
-            written(cache.values, v, cache.used, -2),
-            cache.used + n,
-            cache.seen + np.sum(real, axis=-1),
-            written(cache.valid, real, cache.used, -1),
-        )
-        return self.scores(x), new
+        x, cache = step_layers(self.layers.layers, cache, self.embed(tokens, where), real, where, bias)
+        return self.scores(x), cache
 
     def _cached_bias(self, cache: Cache, where: Value) -> tuple[Value, Value]:
         slots = np.where(cache.valid, np.cumsum(cache.valid, axis=-1) - 1, 0)
@@ -186,76 +160,6 @@ def _scaled_outputs(stack: Stack) -> Stack:
         weight = tree.get(stack, path)
         stack = tree.replace(stack, path, weight * np.asarray(shrink, weight.dtype))
     return stack
-
-
-@dataclass(frozen=True)
-class EncoderDecoderTransformer:
-    """From one sequence of tokens to another: an encoder that sees all, a decoder that sees the past and the memory.
-
-    ```python
-    model = ad.nn.EncoderDecoderTransformer.init(ad.random.default_rng(0), 7, 9, width=8, heads=2, depth=2, context=12)
-    model(np.array([[1, 2, 3]]), np.array([[4, 5]])).shape  # → (1, 2, 9)
-    ```
-    """
-
-    source: Embedding
-    target: Embedding
-    encoder: Encoder
-    decoder: Decoder
-    head: Linear
-    context: int = tree.static()
-
-    @classmethod
-    def init(
-        cls,
-        rng: Any,
-        inputs: int,
-        outputs: int,
-        *,
-        width: int,
-        heads: int,
-        depth: int,
-        context: int,
-        dtype: Any = np.float64,
-        **options: Any,
-    ) -> EncoderDecoderTransformer:
-        """Positions are sinusoidal; options are those of `TransformerLayer`."""
-        options = {"dtype": dtype, **options}
-        return cls(
-            Embedding.init(rng, inputs, width, scale=width**-0.5, dtype=dtype),
-            Embedding.init(rng, outputs, width, scale=width**-0.5, dtype=dtype),
-            Encoder.init(rng, width, heads, depth, **options),
-            Decoder.init(rng, width, heads, depth, **options),
-            Linear.init(rng, width, outputs, bias=False, dtype=dtype),
-            context,
-        )
-
-    @property
-    def title(self) -> str:
-        return f"EncoderDecoderTransformer {self.source.weight.shape[0]} → {self.target.weight.shape[0]} tokens"
-
-    def _embed(self, table: Embedding, label: str, tokens: Any) -> Value:
-        ids: Value = as_values(tokens)
-        if ids.shape[-1] > self.context:
-            raise LayerShapeError(title_of(self), f"{ids.shape[-1]} tokens; the context has {self.context}")
-        x = apply(table, label, ids)
-        return x * x.shape[-1] ** 0.5 + sinusoidal(x.shape[-2], x.shape[-1], dtype=x.dtype)
-
-    def encode(self, source: Any, *, source_mask: Any = None, rng: Any = None) -> Value:
-        """The memory: a vector for each source token. `source_mask` […, length] is False at padding."""
-        mask = None if source_mask is None else as_values(source_mask)[..., None, :]
-        run = lambda: self.encoder(self._embed(self.source, ".source", source), mask=mask, rng=rng)
-        return apply(run, ".encoder")
-
-    def decode(self, target: Any, memory: Value, *, source_mask: Any = None, rng: Any = None) -> Value:
-        """The scores of the successor of each target token."""
-        mask = None if source_mask is None else as_values(source_mask)[..., None, :]
-        x = self._embed(self.target, ".target", target)
-        return apply(self.head, ".head", apply(lambda: self.decoder(x, memory, memory_mask=mask, rng=rng), ".decoder"))
-
-    def __call__(self, source: Any, target: Any, *, source_mask: Any = None, rng: Any = None) -> Value:
-        memory = self.encode(source, source_mask=source_mask, rng=rng)
-        return self.decode(target, memory, source_mask=source_mask, rng=rng)
 
 
 @dataclass(frozen=True)

@@ -58,6 +58,18 @@ def sampled(
     return np.argmax(scores + noise.astype(scores.dtype), axis=-1)
 
 
+def drawn(
+    scores: Value, root: Any, i: Any, done: Value, stop: int | None, temperature: float = 1.0, top_k: int | None = None,
+    top_p: float | None = None,
+) -> tuple[Value, Value]:  # fmt: skip
+    """Token i of sequences, `stop` where they are done; and which are done after it."""
+    token = sampled(scores, None if root is None else root.at(i), temperature, top_k, top_p).astype(np.int64)
+    if stop is None:
+        return token, done
+    token = np.where(done, stop, token)
+    return token, done | (token == stop)
+
+
 def generate(
     model: Any,
     prompt: Any,
@@ -112,11 +124,7 @@ def _written(
     scores, cache = model.step(tokens, Cache.empty(model, batch), valid=valid)
 
     def draw(scores: Value, i: Any, done: Value) -> tuple[Value, Value]:
-        token = sampled(scores, None if root is None else root.at(i), temperature, top_k, top_p).astype(np.int64)
-        if stop is None:
-            return token, done
-        token = np.where(done, stop, token)
-        return token, done | (token == stop)
+        return drawn(scores, root, i, done, stop, temperature, top_k, top_p)
 
     token, done = draw(scores[..., -1, :], 0, np.zeros(batch, bool))
 
