@@ -253,9 +253,9 @@ def _fit_poisson(model: Any, X: Any, y: Any, weight: Any, strength: float) -> tu
 
 
 def _fit_huber(model: Any, X: Any, y: Any, weight: Any, strength: float) -> tuple[Any, Any]:
-    """For each scale σ the minimum over w and b; the best σ is the zero of the slope of that minimum, convex in σ.
+    """For each scale σ the minimum over w and b; the best σ is the zero of the derivative of that minimum, convex in σ.
 
-    Where the slope is above zero down to the smallest σ, most examples are fitted exactly: that is the limit of least
+    Where the derivative is above zero down to the smallest σ, most examples are fitted exactly: that is the limit of least
     absolute deviations.
     """
     from scipy.optimize import brentq
@@ -274,7 +274,7 @@ def _fit_huber(model: Any, X: Any, y: Any, weight: Any, strength: float) -> tupl
     penalty[X.shape[1] :] = 0.0
     found = {"w": np.append(w, b)[: A.shape[1]], "count": 0}
 
-    def slope(log_scale: float) -> float:
+    def derivative(log_scale: float) -> float:
         sigma = np.exp(log_scale)
         found["w"] = _fit_scaled_huber(A, y, weight, penalty / epsilon, epsilon * sigma, found["w"])
         found["count"] += 1
@@ -283,13 +283,13 @@ def _fit_huber(model: Any, X: Any, y: Any, weight: Any, strength: float) -> tupl
 
     high = np.log(spread)
     least = high + np.log(1e-10)
-    while slope(high) < 0:
+    while derivative(high) < 0:
         high += 1.0
     low = high - 1.0
-    while low > least and slope(low) > 0:  # in small steps, each from the minimum before it
+    while low > least and derivative(low) > 0:  # in small steps, each from the minimum before it
         low, high = low - 2.0, low
-    at = brentq(slope, low, high, xtol=1e-12) if low > least else least
-    slope(at)
+    at: Any = brentq(derivative, low, high, xtol=1e-12) if low > least else least
+    derivative(at)
     model.n_iter_, model.scale_ = found["count"], float(np.exp(at))
     return found["w"][: X.shape[1]], found["w"][-1] if model.fit_intercept else 0.0
 
@@ -301,13 +301,13 @@ def _fit_scaled_huber(A: Any, y: Any, weight: Any, penalty: Any, bound: float, w
     def gradient(w: Any) -> Any:
         return penalty * w - A.T @ (weight * np.clip((y - A @ w) / bound, -1.0, 1.0))
 
-    slope = gradient(w)
+    steepest = gradient(w)
     for _ in range(500):
         near = np.abs(y - A @ w) <= bound
         B = A[near] * weight[near, None]
         curvature = B.T @ A[near] + bound * np.diag(penalty)
-        step = np.linalg.lstsq(curvature, -bound * slope, rcond=1e-14)[0] if np.any(near) else -slope
-        start = float(step @ slope)
+        step = np.linalg.lstsq(curvature, -bound * steepest, rcond=1e-14)[0] if np.any(near) else -steepest
+        start = float(step @ steepest)
         if start >= 0:
             return w
         if np.max(np.abs(step)) <= 1e-12 * np.max(np.abs(w)):
@@ -316,9 +316,9 @@ def _fit_scaled_huber(A: Any, y: Any, weight: Any, penalty: Any, bound: float, w
         end = 1.0
         while (last := along(end)) < 0.1 * start and end < 1e12:
             end *= 4.0
-        t = end if last <= -0.1 * start else brentq(along, 0.0, end, xtol=1e-3 * end)
+        t: Any = end if last <= -0.1 * start else brentq(along, 0.0, end, xtol=1e-3 * end)
         w = w + t * step
-        slope = gradient(w)
+        steepest = gradient(w)
     return w
 
 
