@@ -25,3 +25,21 @@ def test_it_begins_as_its_base_and_trains_the_change_alone():
     for rank in (0, 5):
         with pytest.raises(ValueError, match="between 1 and 4"):
             nn.LoRA.init(rng, base, rank)
+
+
+def test_the_base_stays_in_training():
+    """Also under weight decay, which moves leaves that have no gradient."""
+    rng = ad.random.default_rng(0)
+    base = nn.MLP.init(rng, [3, 8, 2])
+    model = ad.tree.replace(base, "layers[0]", nn.LoRA.init(rng, base.layers[0], 2))
+    flags = nn.trainable(model)
+    assert not any(ad.tree.leaves(flags.layers[0].base))
+    assert all(ad.tree.leaves(flags.layers[1]))
+    x = np.random.default_rng(0).normal(size=(40, 3))
+    data = ad.data.arrays(x=x, y=(x[:, 0] > 0).astype(int))
+    loss = lambda m, batch: nn.cross_entropy(m(batch["x"]), batch["y"])
+    rule = ad.optimize.updates.adamw(0.05, decay=0.5)
+    run = nn.fit(model, loss, data, rule, epochs=3, batch=20, rng=rng)
+    np.testing.assert_array_equal(run.model.layers[0].base.weight, base.layers[0].weight)
+    assert np.any(run.model.layers[0].up != 0)
+    assert np.any(run.model.layers[1].weight != base.layers[1].weight)

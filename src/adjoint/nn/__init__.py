@@ -8,7 +8,6 @@ nn.softargmax(nn.relu(np.array([-1.0, 0.0, 1.0])))  # → [0.211941…, 0.211941
 Everything is loaded when it is first used.
 """
 
-import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -253,7 +252,10 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split
 
 def __getattr__(name: str) -> Any:
     if name not in _HOME_OF:
-        raise AttributeError(f"module 'adjoint.nn' has no attribute {name!r}", name=name, obj=sys.modules[__name__])
+        if name.startswith("__"):
+            raise AttributeError(name)
+        explain_name = import_module("adjoint.nn.elsewhere").explain_name
+        raise AttributeError(explain_name("adjoint.nn", name, __all__), name=name)
     home = import_module(f"adjoint.nn.{_HOME_OF[name]}")
     value = getattr(home, name, home)  # a file that is a name itself has none of its own
     globals()[name] = value  # from now on it is found without this function

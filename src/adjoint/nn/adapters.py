@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from adjoint import tree
 from adjoint.api.gradients import stop_gradient
 from adjoint.nn import initializers
 from adjoint.nn.linear import Linear
-from adjoint.nn.locating import apply
+from adjoint.nn.locating import apply, shown
 from adjoint.program.types import Value
 
 __all__ = ["LoRA"]
@@ -19,7 +19,7 @@ __all__ = ["LoRA"]
 
 @dataclass(frozen=True)
 class LoRA:
-    """base(x) + scale · (x @ down) @ up: `base` is a constant of the gradient, `down` and `up` are trained.
+    """base(x) + scale · (x @ down) @ up: `base` stays (no gradient, no decay), `down` and `up` are trained.
 
     `up` begins as 0, so that the layer begins as `base`. (Hu and others: LoRA: low-rank adaptation of large language
     models. 2021.) `merged()` is one linear layer again.
@@ -32,7 +32,7 @@ class LoRA:
     ```
     """
 
-    base: Linear
+    base: Linear = field(metadata={"frozen": True})
     down: Value
     up: Value
     scale: float = tree.static(default=1.0)
@@ -45,6 +45,8 @@ class LoRA:
             raise ValueError(f"LoRA: the rank must be between 1 and {min(inputs, outputs)}, got {rank}.")
         dtype = base.weight.dtype
         return cls(base, initializers.lecun_normal(rng, (inputs, rank), dtype), np.zeros((rank, outputs), dtype), scale)
+
+    __repr__ = shown
 
     @property
     def title(self) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 from adjoint import tree
 from adjoint.nn import initializers
 from adjoint.nn.initializers import Initializer
-from adjoint.nn.locating import checked_input
+from adjoint.nn.locating import checked_array, checked_input, shown
 from adjoint.nn.normalization import along
 from adjoint.program.types import Value
 from adjoint.signal import conv, conv_transpose
@@ -47,6 +47,9 @@ class Conv:
     groups: int = tree.static(default=1)
     channels: str = tree.static(default="first")
 
+    def __post_init__(self) -> None:
+        checked_array(self, "weight", "rng, inputs, outputs, size")
+
     @classmethod
     def init(
         cls,
@@ -73,6 +76,8 @@ class Conv:
         shape = (outputs, depth, *sizes) if channels == "first" else (*sizes, depth, outputs)
         made = weight(rng, shape, dtype, fan=(depth * window, outputs // groups * window))
         return cls(made, np.zeros(outputs, dtype) if bias else None, stride, padding, dilation, groups, channels)
+
+    __repr__ = shown
 
     @property
     def title(self) -> str:
@@ -113,6 +118,9 @@ class ConvTranspose:
     dilation: Any = tree.static(default=1)
     groups: int = tree.static(default=1)
 
+    def __post_init__(self) -> None:
+        checked_array(self, "weight", "rng, inputs, outputs, size")
+
     @classmethod
     def init(
         cls,
@@ -138,6 +146,8 @@ class ConvTranspose:
         shape, window = (inputs, outputs // groups, *sizes), math.prod(sizes)
         made = weight(rng, shape, dtype, fan=(inputs // groups * window, outputs // groups * window))
         return cls(made, np.zeros(outputs, dtype) if bias else None, stride, padding, output_padding, dilation, groups)
+
+    __repr__ = shown
 
     @property
     def title(self) -> str:

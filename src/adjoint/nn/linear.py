@@ -12,7 +12,15 @@ import numpy as np
 
 from adjoint.nn import initializers
 from adjoint.nn.initializers import Initializer
-from adjoint.nn.locating import LayerDtypeError, LayerShapeError, check_dtype, checked_input, title_of
+from adjoint.nn.locating import (
+    LayerDtypeError,
+    LayerShapeError,
+    check_dtype,
+    checked_array,
+    checked_input,
+    shown,
+    title_of,
+)
 from adjoint.numpy import take
 from adjoint.program.trace import Tracer
 from adjoint.program.types import Value
@@ -35,6 +43,9 @@ class Linear:
     weight: Value
     bias: Value | None = None
 
+    def __post_init__(self) -> None:
+        checked_array(self, "weight", "rng, inputs, outputs")
+
     @classmethod
     def init(
         cls,
@@ -48,6 +59,8 @@ class Linear:
     ) -> Linear:
         """Random weights, and a bias of zeros."""
         return cls(weight(rng, (inputs, outputs), dtype), np.zeros(outputs, dtype) if bias else None)
+
+    __repr__ = shown
 
     @property
     def title(self) -> str:
@@ -72,6 +85,9 @@ class Bilinear:
     weight: Value
     bias: Value | None = None
 
+    def __post_init__(self) -> None:
+        checked_array(self, "weight", "rng, (inputs, others), outputs")
+
     @classmethod
     def init(
         cls,
@@ -85,6 +101,8 @@ class Bilinear:
     ) -> Bilinear:
         """Random weights, and a bias of zeros."""
         return cls(weight(rng, (*inputs, outputs), dtype), np.zeros(outputs, dtype) if bias else None)
+
+    __repr__ = shown
 
     @property
     def title(self) -> str:
@@ -116,10 +134,15 @@ class Embedding:
 
     weight: Value
 
+    def __post_init__(self) -> None:
+        checked_array(self, "weight", "rng, tokens, width")
+
     @classmethod
     def init(cls, rng: Any, tokens: int, width: int, *, scale: float = 1.0, dtype: Any = np.float64) -> Embedding:
         """Normal numbers with this standard deviation."""
         return cls(initializers.normal(scale)(rng, (tokens, width), dtype))
+
+    __repr__ = shown
 
     @property
     def title(self) -> str:

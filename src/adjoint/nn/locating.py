@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import inspect
+from dataclasses import fields
 from functools import cache
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
 import numpy as np
 
+from adjoint import tree
 from adjoint.base.errors import AdjointError, DtypeError, ShapeError
 from adjoint.program.types import Value
 from adjoint.signal.geometry import as_values
 
-__all__ = ["LayerDtypeError", "LayerShapeError", "apply", "checked_input", "title_of"]
+__all__ = ["LayerDtypeError", "LayerShapeError", "apply", "checked_array", "checked_input", "shown", "title_of"]
+
+
+FEW = 24  # numbers that are shown one by one
 
 
 class _Located(AdjointError):
@@ -64,6 +69,25 @@ def title_of(layer: Any) -> str:
     """A layer in a few words: Linear 128 → 64."""
     title = getattr(layer, "title", None)
     return title if isinstance(title, str) else getattr(layer, "__name__", type(layer).__name__)
+
+
+def shown(self: Any) -> str:
+    """A layer as text: <Linear 128 → 64: 8,256 numbers, float32>; all numbers where they are few."""
+    leaves = tree.leaves(self)
+    if sum(map(np.size, leaves)) > FEW and all(hasattr(leaf, "dtype") for leaf in leaves):
+        kinds = ", ".join(dict.fromkeys(str(leaf.dtype) for leaf in leaves))
+        return f"<{title_of(self)}: {sum(map(np.size, leaves)):,} numbers, {kinds}>"
+    parts = ", ".join(f"{field.name}={getattr(self, field.name)!r}" for field in fields(self))
+    return f"{type(self).__name__}({parts})"
+
+
+def checked_array(layer: Any, name: str, call: str) -> None:
+    """Refuse a size where arrays or layers belong: layers are made by `init`."""
+    given = getattr(layer, name)
+    first = given[0] if isinstance(given, list | tuple) and given else given
+    if isinstance(first, int):
+        kind = type(layer).__name__
+        raise TypeError(f"{kind}: {name} is {given!r}, and no array. Write nn.{kind}.init({call}), which makes one.")
 
 
 def checked_input(layer: Any, x: Any, weight: Value, size: int, axis: int = -1, name: str = "x") -> Value:

@@ -15,7 +15,7 @@ from adjoint.nn.activations import elu, gelu, leaky_relu, prelu, relu, silu, sof
 from adjoint.nn.dropping import checked_rate, dropout
 from adjoint.nn.initializers import Initializer
 from adjoint.nn.linear import Linear
-from adjoint.nn.locating import apply
+from adjoint.nn.locating import apply, checked_array, shown
 from adjoint.program.types import Value
 
 __all__ = ["MLP"]
@@ -42,6 +42,7 @@ class MLP:
     dropout: float = tree.static(default=0.0)
 
     def __post_init__(self) -> None:
+        checked_array(self, "layers", "rng, sizes")
         checked_rate("MLP", self.dropout)
 
     @classmethod
@@ -67,6 +68,8 @@ class MLP:
             for m, n, kind in zip(sizes[:-1], sizes[1:], kinds, strict=True)
         ]
         return cls(tuple(made), activation, final, dropout)
+
+    __repr__ = shown
 
     @property
     def title(self) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from adjoint import tree
-from adjoint.nn.locating import LayerShapeError, checked_input, title_of
+from adjoint.nn.locating import LayerShapeError, checked_array, checked_input, shown, title_of
 from adjoint.nn.statistics import RunningStatistics
 from adjoint.program.types import Value
 
@@ -45,10 +45,15 @@ class LayerNorm:
     bias: Value | None = None
     eps: float = tree.static(default=1e-5)
 
+    def __post_init__(self) -> None:
+        checked_array(self, "weight", "features")
+
     @classmethod
     def init(cls, features: int, *, bias: bool = True, eps: float = 1e-5, dtype: Any = np.float64) -> LayerNorm:
         """Weight 1 and bias 0."""
         return cls(np.ones(features, dtype), np.zeros(features, dtype) if bias else None, eps)
+
+    __repr__ = shown
 
     @property
     def title(self) -> str:
@@ -72,10 +77,15 @@ class RMSNorm:
     weight: Value
     eps: float = tree.static(default=1e-6)
 
+    def __post_init__(self) -> None:
+        checked_array(self, "weight", "features")
+
     @classmethod
     def init(cls, features: int, *, eps: float = 1e-6, dtype: Any = np.float64) -> RMSNorm:
         """Weight 1."""
         return cls(np.ones(features, dtype), eps)
+
+    __repr__ = shown
 
     @property
     def title(self) -> str:
@@ -105,6 +115,9 @@ class GroupNorm:
     eps: float = tree.static(default=1e-5)
     axis: int = tree.static(default=1)
 
+    def __post_init__(self) -> None:
+        checked_array(self, "weight", "features, groups")
+
     @classmethod
     def init(
         cls, channels: int, groups: int, *, eps: float = 1e-5, axis: int = 1, dtype: Any = np.float64
@@ -113,6 +126,8 @@ class GroupNorm:
         if groups < 1 or channels % groups:
             raise ValueError(f"GroupNorm: {channels} channels do not divide into {groups} groups.")
         return cls(np.ones(channels, dtype), np.zeros(channels, dtype), groups, eps, axis)
+
+    __repr__ = shown
 
     @property
     def title(self) -> str:
@@ -149,6 +164,9 @@ class BatchNorm:
     momentum: float = tree.static(default=0.1)
     axis: int = tree.static(default=1)
 
+    def __post_init__(self) -> None:
+        checked_array(self, "weight", "features")
+
     @classmethod
     def init(
         cls, features: int, *, eps: float = 1e-5, momentum: float = 0.1, axis: int = 1, dtype: Any = np.float64
@@ -156,6 +174,8 @@ class BatchNorm:
         """Weight 1, bias 0; mean 0 and variance 1 before any training."""
         zeros, ones = np.zeros(features, dtype), np.ones(features, dtype)
         return cls(ones, zeros, RunningStatistics(zeros.copy(), ones.copy()), eps, momentum, axis)
+
+    __repr__ = shown
 
     @property
     def title(self) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from adjoint import tree
-from adjoint.nn.locating import LayerShapeError, apply, title_of
+from adjoint.nn.locating import LayerShapeError, apply, shown, title_of
 from adjoint.program.types import Value
 
 __all__ = ["Concat", "Residual", "Sequential"]
@@ -17,7 +17,7 @@ __all__ = ["Concat", "Residual", "Sequential"]
 
 @dataclass(frozen=True)
 class Sequential:
-    """Layers and plain functions, one after the other.
+    """Layers and plain functions, one after the other: as a tuple, or as several arguments.
 
     ```python
     rng = ad.random.default_rng(0)
@@ -28,6 +28,12 @@ class Sequential:
     """
 
     layers: Sequence[Any]
+
+    def __init__(self, layers: Any, *more: Any) -> None:
+        given = (layers, *more) if more or not isinstance(layers, list | tuple) else layers
+        object.__setattr__(self, "layers", given)
+
+    __repr__ = shown
 
     @property
     def title(self) -> str:
@@ -51,6 +57,8 @@ class Residual:
 
     inner: Any
     after: Callable[[Any], Any] | None = None
+
+    __repr__ = shown
 
     @property
     def title(self) -> str:
@@ -80,6 +88,8 @@ class Concat:
 
     parts: Sequence[Any]
     axis: int = tree.static(default=-1)
+
+    __repr__ = shown
 
     @property
     def title(self) -> str:

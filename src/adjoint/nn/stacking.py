@@ -12,7 +12,7 @@ from adjoint import tree
 from adjoint.api.control_flow import scan
 from adjoint.base.errors import TreeError
 from adjoint.nn.dropping import checked_generator
-from adjoint.nn.locating import apply, title_of
+from adjoint.nn.locating import apply, shown, title_of
 from adjoint.program.types import Value
 
 __all__ = ["Stack"]
@@ -52,6 +52,8 @@ class Stack:
     def depth(self) -> int:
         """How many layers there are."""
         return tree.leaves(self.layers)[0].shape[0]
+
+    __repr__ = shown
 
     @property
     def title(self) -> str:

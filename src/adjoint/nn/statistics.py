@@ -5,6 +5,7 @@ parameters: transformations hand their new state back to the caller, and gradien
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -129,6 +130,7 @@ register(RunningStatistics, _taken_apart, _put_together)
 def trainable(model: tree.Tree, *paths: str) -> tree.Tree:
     """A tree like the model that says of each leaf whether it is trained: floating, and no running statistics.
 
+    Fields of layers that are marked `dataclasses.field(metadata={"frozen": True})`, as the base of `LoRA`, are not.
     With `paths`, only what stands at one of them. Leaves are booleans of NumPy.
 
     ```python
@@ -140,10 +142,25 @@ def trainable(model: tree.Tree, *paths: str) -> tree.Tree:
     kinds = [getattr(leaf, "dtype", np.dtype(type(leaf))).kind in "fc" for leaf in leaves]
     for position in states("trainable", model, structure):
         kinds[position.first : position.first + position.width] = [False] * position.width
+    numbers = tree.unflatten(structure, [np.int64(i) for i in range(len(leaves))])
+    for i in frozen_leaves(numbers):
+        kinds[int(i)] = False
     if paths:
         chosen: set[int] = set()
-        numbers = tree.unflatten(structure, [np.int64(i) for i in range(len(leaves))])
         for path in paths:
             chosen |= {int(i) for i in tree.leaves(tree.get(numbers, path))}
         kinds = [kind and i in chosen for i, kind in enumerate(kinds)]
     return tree.unflatten(structure, [np.bool_(kind) for kind in kinds])
+
+
+def frozen_leaves(model: Any) -> list[Any]:
+    """The leaves below fields that are marked as frozen."""
+    if is_dataclass(model) and not isinstance(model, type):
+        found: list[Any] = []
+        for field in fields(model):
+            part = getattr(model, field.name, None)
+            if not field.metadata.get("static"):
+                found += tree.leaves(part) if field.metadata.get("frozen") else frozen_leaves(part)
+        return found
+    parts = model.values() if isinstance(model, Mapping) else model if isinstance(model, list | tuple) else ()
+    return [leaf for part in parts for leaf in frozen_leaves(part)]

@@ -79,7 +79,8 @@ class NetworkEstimator(learn.base.BaseEstimator):
         activation = ACTIVATIONS.get(self.activation, self.activation)
         if not callable(activation):
             raise ValueError(f"activation={self.activation!r}; it is a function, or one of {', '.join(ACTIVATIONS)}.")
-        sizes = [X.shape[1], *self.hidden, outputs]
+        hidden = (self.hidden,) if isinstance(self.hidden, int | np.integer) else self.hidden
+        sizes = [X.shape[1], *hidden, outputs]
         return MLP.init(rng.at(2), sizes, activation=activation, dropout=self.dropout, dtype=dtype)
 
     def _rule(self) -> Rule:

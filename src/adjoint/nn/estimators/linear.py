@@ -255,8 +255,8 @@ def _fit_poisson(model: Any, X: Any, y: Any, weight: Any, strength: float) -> tu
 def _fit_huber(model: Any, X: Any, y: Any, weight: Any, strength: float) -> tuple[Any, Any]:
     """For each scale σ the minimum over w and b; the best σ is the zero of the derivative of that minimum, convex in σ.
 
-    Where the derivative is above zero down to the smallest σ, most examples are fitted exactly: that is the limit of least
-    absolute deviations.
+    Where the derivative is above zero down to the smallest σ, most examples are fitted exactly: that is the limit of
+    least absolute deviations.
     """
     from scipy.optimize import brentq
 

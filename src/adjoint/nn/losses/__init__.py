@@ -5,6 +5,9 @@ ad.nn.losses.cross_entropy(np.array([[2.0, 0.0], [0.0, 0.0]]), np.array([0, 1]))
 ```
 """
 
+from typing import Any
+
+from adjoint.nn.elsewhere import explain_name
 from adjoint.nn.losses.classification import cross_entropy, entropy, focal, kl, logistic, soft_cross_entropy
 from adjoint.nn.losses.linear_models import least_squares, noise_variance, ridge
 from adjoint.nn.losses.margin import exponential, hinge, margin, squared_hinge, zero_one
@@ -34,3 +37,7 @@ __all__ = [
     "logistic", "margin", "nll_of", "noise_variance", "poisson_nll", "posterior", "quantile", "regularized", "ridge",
     "soft_cross_entropy", "squared", "squared_hinge", "zero_one",
 ]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    raise AttributeError(name if name.startswith("__") else explain_name("adjoint.nn.losses", name, __all__), name=name)

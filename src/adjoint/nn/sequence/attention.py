@@ -17,7 +17,7 @@ from adjoint.base.errors import ShapeError
 from adjoint.nn import initializers
 from adjoint.nn.dropping import checked_rate, dropout
 from adjoint.nn.linear import Linear
-from adjoint.nn.locating import LayerShapeError, apply, title_of
+from adjoint.nn.locating import LayerShapeError, apply, shown, title_of
 from adjoint.nn.sequence.blockwise import attend_in_blocks
 from adjoint.nn.sequence.positions import rope
 from adjoint.ops.arrays.logsumexp import largest
@@ -174,6 +174,8 @@ class MultiHead:
         source = width if memory_width is None else memory_width
         parts = make(width, width), make(source, kv_heads * size), make(source, kv_heads * size), make(width, width)
         return cls(*parts, heads, kv_heads, rope, layout, dropout)
+
+    __repr__ = shown
 
     @property
     def title(self) -> str:

@@ -15,7 +15,7 @@ import numpy as np
 
 from adjoint import tree
 from adjoint.nn import initializers
-from adjoint.nn.locating import checked_input
+from adjoint.nn.locating import checked_input, shown
 from adjoint.program.types import Value
 from adjoint.scipy import special
 
@@ -60,6 +60,8 @@ class RNNCell:
     @property
     def width(self) -> int:
         return self.recurrent.shape[0]
+
+    __repr__ = shown
 
     @property
     def title(self) -> str:
@@ -111,6 +113,8 @@ class LSTMCell:
     @property
     def width(self) -> int:
         return self.recurrent.shape[0]
+
+    __repr__ = shown
 
     @property
     def title(self) -> str:
@@ -171,6 +175,8 @@ class GRUCell:
     @property
     def width(self) -> int:
         return self.recurrent.shape[0]
+
+    __repr__ = shown
 
     @property
     def title(self) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 from adjoint import tree
 from adjoint.api.control_flow import scan
 from adjoint.nn.linear import Embedding, Linear
-from adjoint.nn.locating import apply
+from adjoint.nn.locating import apply, shown
 from adjoint.nn.sequence.cells import GRUCell
 from adjoint.nn.sequence.recurrent import GRU, pool, run_cell
 from adjoint.nn.sequence.sampling import drawn
@@ -40,6 +40,8 @@ class SequenceDecoder:
         """A GRU cell, z₀ = 0 and a linear head."""
         head = Linear.init(rng, width, outputs, dtype=dtype)
         return cls(GRUCell.init(rng, inputs, width, dtype=dtype), np.zeros(width, dtype), head)
+
+    __repr__ = shown
 
     @property
     def title(self) -> str:
@@ -104,6 +106,8 @@ class EncoderDecoder:
             pooling,
             begin,
         )
+
+    __repr__ = shown
 
     @property
     def title(self) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 from adjoint import tree
 from adjoint.nn.dropping import dropout
 from adjoint.nn.linear import Embedding, Linear
-from adjoint.nn.locating import LayerShapeError, apply, title_of
+from adjoint.nn.locating import LayerShapeError, apply, shown, title_of
 from adjoint.nn.sequence.caching import Cache, step_layers
 from adjoint.nn.sequence.positions import LearnedPositions, alibi, sinusoidal
 from adjoint.nn.sequence.transformer import Encoder
@@ -77,6 +77,8 @@ class LanguageModel:
         stack = _scaled_outputs(encoder.layers)
         head = None if tied else Linear.init(rng, width, tokens, bias=False, dtype=dtype)
         return cls(embedding, position_table, stack, encoder.norm, head, context, positions, dropout)
+
+    __repr__ = shown
 
     @property
     def title(self) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 
 from adjoint.base.errors import ShapeError
 from adjoint.nn import initializers
-from adjoint.nn.locating import LayerShapeError, title_of
+from adjoint.nn.locating import LayerShapeError, shown, title_of
 from adjoint.numpy import take
 from adjoint.program.trace import Tracer
 from adjoint.program.types import Value
@@ -36,6 +36,8 @@ class LearnedPositions:
     ) -> LearnedPositions:
         """Normal numbers with this standard deviation."""
         return cls(initializers.normal(scale)(rng, (context, width), dtype))
+
+    __repr__ = shown
 
     @property
     def title(self) -> str:

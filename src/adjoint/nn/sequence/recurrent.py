@@ -11,7 +11,7 @@ import numpy as np
 from adjoint import tree
 from adjoint.api.control_flow import scan
 from adjoint.nn.dropping import checked_rate, dropout
-from adjoint.nn.locating import LayerShapeError, apply, title_of
+from adjoint.nn.locating import LayerShapeError, apply, checked_array, shown, title_of
 from adjoint.nn.sequence.cells import GRUCell, LSTMCell, RNNCell
 from adjoint.program.types import Value
 from adjoint.signal.geometry import as_values
@@ -96,6 +96,9 @@ class _Recurrent:
 
     cell: ClassVar[Any] = None
 
+    def __post_init__(self) -> None:
+        checked_array(self, "cells", "rng, inputs, width")
+
     @classmethod
     def init(
         cls,
@@ -115,6 +118,8 @@ class _Recurrent:
         sizes = [inputs, *[width * directions] * (layers - 1)]
         make = lambda size: cls.cell.init(rng, size, width, dtype=dtype, **options)
         return cls(tuple(tuple(make(size) for _ in range(directions)) for size in sizes), dropout)
+
+    __repr__ = shown
 
     @property
     def title(self) -> str:
@@ -150,7 +155,7 @@ class _Recurrent:
         return self.run(x, None, lengths, rng=rng)[0]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RNN(_Recurrent):
     """The plain recurrent layer: h ← tanh(x @ input + h @ recurrent + bias), over the time axis, the last but one.
 
@@ -165,7 +170,7 @@ class RNN(_Recurrent):
     cell: ClassVar[Any] = RNNCell
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class LSTM(_Recurrent):
     """Long short-term memory over the time axis; see `LSTMCell`, and `RNN` for the options.
 
@@ -179,7 +184,7 @@ class LSTM(_Recurrent):
     cell: ClassVar[Any] = LSTMCell
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class GRU(_Recurrent):
     """Gated recurrent units over the time axis; see `GRUCell`, and `RNN` for the options.
 

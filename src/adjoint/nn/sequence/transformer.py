@@ -15,7 +15,7 @@ from adjoint import tree
 from adjoint.nn.activations import gelu, relu, silu, swiglu
 from adjoint.nn.dropping import checked_rate, dropout
 from adjoint.nn.linear import Linear
-from adjoint.nn.locating import LayerShapeError, apply, title_of
+from adjoint.nn.locating import LayerShapeError, apply, shown, title_of
 from adjoint.nn.normalization import LayerNorm, RMSNorm
 from adjoint.nn.sequence.attention import MultiHead
 from adjoint.nn.stacking import Stack
@@ -50,6 +50,8 @@ class FeedForward:
         gates = 2 if activation is swiglu else 1
         up = Linear.init(rng, width, gates * hidden, bias=bias, dtype=dtype)
         return cls(up, Linear.init(rng, hidden, width, bias=bias, dtype=dtype), activation)
+
+    __repr__ = shown
 
     @property
     def title(self) -> str:
@@ -128,6 +130,8 @@ class TransformerLayer:
             dropout,
         )
 
+    __repr__ = shown
+
     @property
     def title(self) -> str:
         return f"TransformerLayer {self.attention.query.weight.shape[-2]}, {self.attention.heads} heads"
@@ -188,6 +192,8 @@ class Encoder:
         last = None if norm == "post" else tree.map(lambda leaf: leaf[0], stack.layers.mlp_norm)
         return cls(stack, last)
 
+    __repr__ = shown
+
     @property
     def title(self) -> str:
         return f"{type(self).__name__} of {self.layers.depth} layers"
@@ -198,7 +204,7 @@ class Encoder:
         return x if self.norm is None else apply(self.norm, ".norm", x)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Decoder(Encoder):
     """Transformer layers that see what came before, and all of a memory (cross-attention).
 

@@ -14,7 +14,7 @@ from adjoint.base.errors import ShapeError
 from adjoint.jit import jit
 from adjoint.nn.dropping import checked_generator
 from adjoint.nn.linear import Embedding, Linear
-from adjoint.nn.locating import LayerShapeError, apply, title_of
+from adjoint.nn.locating import LayerShapeError, apply, shown, title_of
 from adjoint.nn.sequence.attention import attention
 from adjoint.nn.sequence.caching import Cache, step_layers
 from adjoint.nn.sequence.positions import sinusoidal
@@ -70,6 +70,8 @@ class EncoderDecoderTransformer:
             Linear.init(rng, width, outputs, bias=False, dtype=dtype),
             context,
         )
+
+    __repr__ = shown
 
     @property
     def title(self) -> str:

@@ -19,6 +19,8 @@ from adjoint.data import Arrays, as_source, epoch_order, noise_of, pad_batches
 from adjoint.data.arrays import gather
 from adjoint.data.order import check_size, count_batches, read_generator
 from adjoint.jit import jit
+from adjoint.nn.statistics import frozen_leaves
+from adjoint.nn.statistics import trainable as nn_trainable
 from adjoint.optimize.stochastic.objectives import Call, read_loss, sum_losses
 from adjoint.optimize.stochastic.stepping import Report, TrainingState, training_step
 from adjoint.optimize.stochastic.training import EAGER
@@ -106,10 +108,16 @@ class Engine:
             raise ValueError(f"{title}: epochs={epochs}; it cannot be negative.")
         self.dtype = model_dtype(model)
         first = self.source[np.arange(1)]
+        if str(getattr(loss, "__module__", "")).startswith("adjoint.nn.losses"):
+            name = loss.__name__
+            raise TypeError(f"{title}: {name} is a loss of scores and labels, and here one of a model and a batch is "
+                            f'needed. Write lambda model, batch: {name}(model(batch["x"]), batch["y"]).')  # fmt: skip
         self.call = read_loss(title, loss, first)
         self.weight = self._weights(weight)
         if decay is not None:
             rule = averaged(rule, decay)
+        if trainable is None and frozen_leaves(model):
+            trainable = nn_trainable(model)
         self.step = training_step(self.call, rule, accumulate=accumulate, trainable=trainable)
         self.in_memory = isinstance(self.source, Arrays)
         self.columns = convert_batch(self.source.columns, self.dtype) if isinstance(self.source, Arrays) else None

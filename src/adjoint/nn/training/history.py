@@ -11,7 +11,7 @@ __all__ = ["History"]
 
 
 @final
-@dataclass
+@dataclass(repr=False)
 class History:
     """A table with a row for each epoch: `history["loss"]` is a column, `history.steps` the loss of each step.
 
@@ -51,6 +51,12 @@ class History:
         return "\n".join(
             "  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)) for line in shown
         )
+
+    def __repr__(self) -> str:
+        lines = self.table().splitlines()
+        if len(lines) > 12:
+            lines = [*lines[:6], f"… {len(lines) - 11} more", *lines[-5:]]
+        return "\n".join(lines) if self.rows else f"<History of {len(self.steps)} steps>"
 
     def plot(self, axes: Any = None) -> Any:
         """Losses and metrics over the epochs, drawn with matplotlib; the axes."""

@@ -14,6 +14,7 @@ import numpy as np
 from adjoint.base.errors import ShapeError
 from adjoint.base.source import user_facing
 from adjoint.nn.activations import log_softargmax
+from adjoint.nn.elsewhere import explain_name
 from adjoint.nn.losses.classification import cross_entropy
 from adjoint.program.types import Value
 
@@ -184,3 +185,9 @@ class _Confusion:
         names = np.arange(self.classes)
         true = target[..., None, None] == names[:, None]
         return np.logical_and(true, decide(prediction, target)[..., None, None] == names)
+
+
+def __getattr__(name: str) -> Any:
+    raise AttributeError(
+        name if name.startswith("__") else explain_name("adjoint.nn.metrics", name, __all__), name=name
+    )

@@ -40,6 +40,12 @@ class Run:
     status: str  # "done", "stopped early", "stopped" or "interrupted"
     state: TrainingState
 
+    def __repr__(self) -> str:
+        best = "" if self.best is None else f", best validation {self.best[1]:.5g} at step {self.best[0]}"
+        steps = f"{len(self.history)} epochs, {len(self.history.steps)} steps"
+        last = f", loss {self.history['loss'][-1]:.5g}" if len(self.history) else ""
+        return f"<Run {self.status}: {steps}{last}{best}>"
+
 
 class Step(NamedTuple):
     """One step of `steps`: its number, its epoch, the mean loss of its batch before the update, and the state after it.
