@@ -36,7 +36,7 @@ def test_writing_stops():
     for row, n in zip(tokens, lengths, strict=True):
         assert np.all(row[: n - 1] != 0)
         assert_array_equal(row[n - 1 if n < 10 else n :], 0)
-    with pytest.raises(ad.ShapeError, match="room for 1 to 10"):
+    with pytest.raises(ad.ShapeError, match="holds 1 to 10"):
         made.generate(SOURCE, stop=0, at_most=11)
     again, _ = made.generate(np.tile(SOURCE, (8, 1)), ad.random.default_rng(0), stop=0, at_most=10)
     assert_array_equal(again, tokens)

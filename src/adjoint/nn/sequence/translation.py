@@ -119,7 +119,7 @@ class EncoderDecoderTransformer:
         each time. The source is encoded once, and keys and values of earlier tokens are kept.
         """
         if not 1 <= at_most <= self.context:
-            raise ShapeError(f"generate: at_most={at_most}; the context has room for 1 to {self.context} tokens.")
+            raise ShapeError(f"generate: at_most={at_most}; the context holds 1 to {self.context} tokens.")
         root = None if rng is None or temperature == 0 else checked_generator("generate", rng).spawn(1)[0]
         real = None if source_mask is None else as_values(source_mask)
         return _translated(self, as_values(source), real, root, begin, stop, at_most, temperature, top_k, top_p)
