@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from adjoint.integrate.adjoints.comparison import AdjointComparison, compare_adjoints
     from adjoint.integrate.bdf import BDF
     from adjoint.integrate.boundary import BoundarySolution, solve_boundary
     from adjoint.integrate.choosing import choose, methods
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BDF",
+    "AdjointComparison",
     "AsynchronousLeapfrog",
     "BoundarySolution",
     "Brownian",
@@ -54,6 +56,7 @@ __all__ = [
     "Symplectic",
     "Trajectory",
     "choose",
+    "compare_adjoints",
     "cubature",
     "gauss",
     "linear",
@@ -72,6 +75,7 @@ __all__ = [
 
 # Everything is loaded when it is first used.
 _HOMES = {
+    "adjoint.integrate.adjoints.comparison": "AdjointComparison compare_adjoints",
     "adjoint.integrate.boundary": "BoundarySolution solve_boundary",
     "adjoint.integrate.bdf": "BDF",
     "adjoint.integrate.radau": "Radau",

@@ -72,6 +72,7 @@ def solve(
     events: Any = (),
     adjoint: str = "discretize",
     checkpoint: Any = None,
+    control: str = "state",
 ) -> Trajectory:
     """y(t) for y′ = f(t, y, *args), y(t₀) = y0, over span = (t₀, t₁), forwards or backwards.
 
@@ -85,7 +86,9 @@ def solve(
 
     y0, args, what f closes over, both ends of the span, saved times and stops are differentiated; steps are not.
     `adjoint` says how: "discretize" is the exact derivative of the steps, with `checkpoint` as in `while_loop`;
-    "backsolve" solves the adjoint equation backwards in constant memory, "forward" the variational equation.
+    "interpolate", "quadrature", "backsolve" and "bvp" solve the adjoint equation backwards, "forward" the variational
+    equation: the page on adjoints tells them apart. With control="state and tangents", forward derivatives take part
+    in the choice of steps.
 
     ```python
     def prey(t, y, rates):
@@ -126,6 +129,21 @@ def solve(
         if adjoint not in NAMES:
             raise ValueError(f"{title}: adjoint is {adjoint!r}; it is 'discretize', {' or '.join(map(repr, NAMES))}.")
         check_plan(title, adjoint, plan)
+        if control != "state":
+            raise ValueError(
+                f"{title}: control={control!r} is for adjoint='discretize'; 'forward' controls tangents anyway."
+            )
+    if control != "state":
+        if control != "state and tangents":
+            raise ValueError(f"{title}: control is {control!r}; it is 'state' or 'state and tangents'.")
+        check_plan(title, "forward", plan)
+        plan = plan._replace(adjoint="tangents")
+    if adjoint in ("interpolate", "quadrature"):
+        counted = _solved(plan._replace(adjoint="discretize"), layout, program, extra, settings, leaves,
+                          [*theta, *masses, *event_theta])  # fmt: skip
+        steps = known_value(counted.counts.steps)
+        most = min(max_steps, MOST_ROWS) + 1 if steps is None else 1 << (2 * int(np.max(steps)) + 8).bit_length()
+        plan = plan._replace(kept=most)
     if dense:
         counted = _solved(plan, layout, program, extra, settings, leaves, [*theta, *masses, *event_theta])
         plan = plan._replace(dense=_capacity(title, counted, max_steps))

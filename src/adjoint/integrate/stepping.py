@@ -42,6 +42,7 @@ class Plan(NamedTuple):
     dense: int = 0  # how many steps are kept
     form: Any = None  # of the Jacobian
     stiff_program: Any = None  # of a split f
+    kept: int = 0  # how many steps a continuous adjoint keeps
 
 
 class Settings(NamedTuple):
@@ -129,7 +130,8 @@ def run(plan: Plan, system: System, settings: Settings, y0: Value) -> Ending:
     if getattr(method, "uses_tolerances", False):
         system = system.with_tolerances(*detach([s.rtol, s.atol]))
     whole_theta = system.theta
-    within = lambda stop: _between_stops(plan, s, system, whole_theta, stop, direction)
+    bare = system
+    within = lambda stop: _between_stops(plan, s, bare, whole_theta, stop, direction)
     system = within(_as_int(0))
     state = method.start(system, s.t0, y0)
     span = np.abs(t1 - t0)
@@ -264,7 +266,7 @@ def _between_stops(plan: Plan, s: Settings, system: System, theta: Any, stop: Va
     after = times[np.minimum(stop, plan.stops - 1)]
     first = np.where(stop > 0, before + direction * np.spacing(np.abs(before)), -direction * np.inf)
     last = np.where(stop < plan.stops, after - direction * np.spacing(np.abs(after)), direction * np.inf)
-    return system.changed(theta, windowed=False).within(np.minimum(first, last), np.maximum(first, last))
+    return system.with_theta(theta).within(np.minimum(first, last), np.maximum(first, last))
 
 
 def _restarted(system: System, method: Any, t: Value, state: Any, at_stop: Value) -> Any:

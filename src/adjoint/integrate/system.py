@@ -228,8 +228,7 @@ class System:
 
     def within(self, first: Value, last: Value) -> Any:
         """The same equation, with f asked between two times."""
-        own = self.theta[:-2] if self.windowed else self.theta
-        return self.changed([*own, first, last], windowed=True)
+        return self.changed([*self.theta, first, last], windowed=True)
 
     @property
     def _end(self) -> int:

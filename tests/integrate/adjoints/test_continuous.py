@@ -27,7 +27,10 @@ RATES, START = np.array([0.5, 0.02, 0.9, 0.03]), np.array([34.0, 5.9])
 
 
 @pytest.mark.row("12.6.2-b")
-@pytest.mark.parametrize("adjoint", ["backsolve", "forward"])
+@pytest.mark.parametrize(
+    "adjoint",
+    ["backsolve", "quadrature", *[pytest.param(a, marks=pytest.mark.sweep) for a in ("interpolate", "bvp", "forward")]],
+)
 def test_all_derivatives_with_cotangents_at_saved_times(adjoint):
     arguments = (RATES, START, 15.0, 4.0)
     found = ad.grad(lambda *a: loss(*a, adjoint), (0, 1, 2, 3))(*arguments)
@@ -40,7 +43,17 @@ def test_all_derivatives_with_cotangents_at_saved_times(adjoint):
 
 
 @pytest.mark.row("12.6.6-a")
-@pytest.mark.parametrize("adjoint", ["discretize", "backsolve", "forward"])
+@pytest.mark.row("12.6.2-a")
+@pytest.mark.parametrize(
+    "adjoint",
+    [
+        "interpolate",
+        *[
+            pytest.param(a, marks=pytest.mark.sweep)
+            for a in ("discretize", "backsolve", "forward", "quadrature", "bvp")
+        ],
+    ],
+)
 def test_linear_equation(adjoint):
     x, u, T = np.array([0.7, -0.4]), np.array([1.0, -2.0]), 2.0
     value = lambda x, A: (
@@ -102,10 +115,14 @@ def test_both_approaches_converge_at_first_order():
 
 def test_what_is_refused():
     f, span = lambda t, y: -y, (0.0, 1.0)
-    with pytest.raises(ValueError, match="'discretize', 'backsolve'"):
+    with pytest.raises(ValueError, match="'discretize', 'interpolate'"):
         integrate.solve(f, span, 1.0, adjoint="continuous")
     with pytest.raises(ValueError, match="not made for stops"):
-        integrate.solve(f, span, 1.0, adjoint="backsolve", stops=(0.5,))
+        integrate.solve(f, span, 1.0, adjoint="forward", stops=(0.5,))
+    with pytest.raises(ValueError, match="not made for events"):
+        integrate.solve(f, span, 1.0, adjoint="interpolate", events=[integrate.Event(lambda t, y: y - 0.5)])
+    with pytest.raises(ValueError, match="'state and tangents'"):
+        integrate.solve(f, span, 1.0, control="tangents")
 
 
 def test_checkpoints_give_the_same_gradient():
@@ -114,3 +131,142 @@ def test_checkpoints_give_the_same_gradient():
     ).last[0]
     plain = ad.grad(lambda w: value(w, None))(RATES)
     np.testing.assert_allclose(ad.grad(lambda w: value(w, 5))(RATES), plain, rtol=1e-12)
+
+
+@pytest.mark.row("12.6.2-a")
+def test_predator_and_prey():
+    # L = z₁ + z₂ at t = 15, against forward sensitivities of the book's checks
+    rates, start = np.array([0.5, 0.02, 0.9, 0.03]), START
+    value = lambda w, z, adjoint: np.sum(
+        integrate.solve(prey, (0.0, 15.0), z, args=(w,), method="verner8", rtol=1e-12, atol=1e-12, adjoint=adjoint).last
+    )
+    found = ad.grad(value, (0, 1))(rates, start, "interpolate")
+    expected = ad.jacfwd(lambda w, z: value(w, z, "forward"), (0, 1))(rates, start)
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-9)
+
+
+@pytest.mark.row("12.6.3-b")
+def test_drift_does_not_fade_with_more_steps():
+    end = lambda x: (
+        integrate.solve(
+            lambda t, s: -50.0 * s, (0.0, 1.0), x, adjoint="backsolve", method="euler", first_step=1e-3
+        ).last
+    )
+    with pytest.warns(RuntimeWarning, match="is 0.918 away from the start"):  # ŝ₀ = (1 - 0.05²)¹⁰⁰⁰ = 0.0818
+        ad.grad(end)(1.0)
+
+
+@pytest.mark.row("12.6.3-c")
+def test_boundary_value_problem():
+    # s′ = w s, L = s(1)²/2: x e^{2w} and x² e^{2w}
+    loss = lambda x, w: (
+        integrate.solve(
+            lambda t, s, w: w * s, (0.0, 1.0), x, args=(w,), adjoint="bvp", method="verner8", rtol=1e-13, atol=1e-13
+        ).last
+        ** 2
+        / 2
+    )
+    np.testing.assert_allclose(ad.grad(loss, (0, 1))(1.2, 0.7), (4.8662399602, 5.8394879523), atol=1e-10)
+    np.testing.assert_allclose(ad.grad(loss, (0, 1))(1.2, 0.7), (1.2 * np.exp(1.4), 1.44 * np.exp(1.4)), rtol=5e-13)
+
+
+@pytest.mark.row("12.6.4-a")
+def test_checkpointed_and_stored_agree_to_the_bit():
+    end = lambda w, checkpoint: (
+        integrate.solve(lambda t, s, w: w * s, (0.0, 1.0), 1.0, args=(w,), checkpoint=checkpoint, **EULER).last
+    )
+    stored = ad.grad(end)(1.0, None)
+    assert abs(stored - 2.3579476910) < 1e-9
+    assert ad.grad(end)(1.0, 3) == stored
+    step = 1e-5
+    assert abs(stored - (end(1.0 + step, None) - end(1.0 - step, None)) / (2 * step)) < 1e-8
+
+
+def dose(T, k, adjoint):
+    f = lambda t, y, k: -k * y + np.where(t > T, 1.0, 0.3 * t)
+    path = integrate.solve(
+        f, (0.0, 3.0), 1.0, args=(k,), stops=np.stack([T]), save=[0.7, 2.5], rtol=1e-9, atol=1e-9, adjoint=adjoint,
+        method="tsit5",
+    )  # fmt: skip
+    return path.values @ np.array([1.0, 2.0])
+
+
+@pytest.mark.parametrize(
+    "adjoint", ["interpolate", *[pytest.param(a, marks=pytest.mark.sweep) for a in ("quadrature", "backsolve", "bvp")]]
+)
+def test_stops(adjoint):
+    expected = [
+        (dose(1.3 + s, 0.8 + r, "discretize") - dose(1.3 - s, 0.8 - r, "discretize")) / 2e-4
+        for s, r in ((1e-4, 0.0), (0.0, 1e-4))
+    ]
+    np.testing.assert_allclose(ad.grad(dose, (0, 1))(1.3, 0.8, adjoint), expected, rtol=1e-6)
+
+
+def test_tangents_take_part_in_the_choice_of_steps():
+    wave = lambda a, control: (
+        integrate.solve(
+            lambda t, y, a: a * np.sin(20 * t) + 0 * y, (0.0, 1.0), 0.0, args=(a,), method="dopri5", control=control
+        ).last
+    )
+    exact = (1 - np.cos(20.0)) / 20
+    pushed = lambda control: ad.jvp(lambda a: wave(a, control), (0.0,), (1.0,))[1]
+    assert abs(pushed("state") - exact) > 1e-2
+    assert abs(pushed("state and tangents") - exact) < 1e-6
+    np.testing.assert_allclose(ad.grad(wave)(0.5, "state and tangents"), exact, rtol=1e-4)
+
+
+FEATURES = {
+    "plain": lambda w, **how: integrate.solve(prey, (0.0, 3.0), START, args=(w,), **how).last,
+    "dict": lambda w, **how: (
+        lambda last: np.stack([last["a"], last["b"]])
+    )(integrate.solve(
+        lambda t, y, w: {"a": w[0] * y["a"] - w[1] * y["b"], "b": w[2] * y["a"] - w[3] * y["b"]}, (0.0, 3.0),
+        {"a": 1.0, "b": 2.0}, args=(w,), **how,
+    ).last),
+    "save": lambda w, **how: integrate.solve(prey, (0.0, 3.0), START, args=(w,), save=[1.0, 2.0], **how).values[0],
+    "complex": lambda w, **how: (
+        lambda last: np.stack([last.real, last.imag])
+    )(integrate.solve(lambda t, y, w: (1j * w[0] - w[1]) * y, (0.0, 3.0), 1.0 + 0.5j, args=(w,), **how).last),
+    "float32": lambda w, **how: integrate.solve(
+        prey, (0.0, 3.0), START.astype(np.float32), args=(w.astype(np.float32),), rtol=1e-5, atol=1e-4, **how
+    ).last.astype(float),
+}  # fmt: skip
+
+
+def check_cell(adjoint, feature, transformation):
+    options = {"adjoint": adjoint, "method": "tsit5"}
+    if feature != "float32":
+        options |= {"rtol": 1e-9, "atol": 1e-9}
+    f = lambda w, **how: FEATURES[feature](w, **{**options, **how}) @ np.array([1.0, -0.5])
+    v, rtol = np.array([0.1, 0.01, -0.1, 0.02]), 2e-2 if feature == "float32" else 1e-6
+    plain = lambda w: f(w, adjoint="discretize")
+    expected = ad.grad(plain)(RATES)
+    if transformation == "eager":
+        np.testing.assert_allclose(f(RATES), plain(RATES), rtol=1e-12)
+    elif transformation == "grad":
+        np.testing.assert_allclose(ad.grad(f)(RATES), expected, rtol=rtol, atol=1e-6)
+    elif transformation == "jit":
+        jitted = ad.jit(ad.grad(lambda w: f(w, max_steps=200)))
+        np.testing.assert_allclose(jitted(RATES), expected, rtol=rtol, atol=1e-6)
+    elif transformation == "vmap":
+        both = ad.vmap(ad.grad(lambda w: f(w, max_steps=200)))(np.stack([RATES, RATES]))
+        np.testing.assert_allclose(both, np.stack([expected, expected]), rtol=rtol, atol=1e-6)
+    elif transformation == "jvp":
+        np.testing.assert_allclose(ad.jvp(f, (RATES,), (v,))[1], expected @ v, rtol=rtol, atol=1e-6)
+    elif transformation == "hvp":
+        found = ad.jvp(ad.grad(f), (RATES,), (v,))[1]
+        np.testing.assert_allclose(found, ad.jvp(ad.grad(plain), (RATES,), (v,))[1], rtol=10 * rtol, atol=1e-4)
+
+
+@pytest.mark.parametrize("adjoint, transformation", [("interpolate", "jit"), ("bvp", "hvp")])
+def test_some_cells(adjoint, transformation):
+    check_cell(adjoint, "plain", transformation)
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("adjoint", ["interpolate", "quadrature", "backsolve", "bvp", "forward"])
+@pytest.mark.parametrize("feature", FEATURES)
+@pytest.mark.parametrize("transformation", ["eager", "grad", "jit", "vmap", "jvp", "hvp"])
+def test_every_cell(adjoint, feature, transformation):
+    check_cell(adjoint, feature, transformation)

@@ -1,11 +1,16 @@
 """Derivatives of the equation, not of its steps: the adjoint equation backwards, the variational equation forwards.
 
-    backsolve   y′ = f, λ′ = -(∂f/∂y)ᵀ λ, μ′ = -(∂f/∂θ)ᵀ λ from t₁ back to t₀, with y integrated again; cotangents of
-                saved values enter where they were saved. Memory does not grow with the steps. What comes back of y is
-                compared with y₀: the drift.
-    forward     y′ = f, S′ = (∂f/∂y) S + ∂f/∂θ with errors of S controlled too: all sensitivities in one pass.
+    interpolate   λ′ = -(∂f/∂y)ᵀ λ, μ′ = -(∂f/∂θ)ᵀ λ from t₁ back to t₀, with y from the dense output of the solution
+    quadrature    λ alone, kept as a dense output; then ∫ (∂f/∂θ)ᵀ λ by a rule of Gauss and Kronrod on each step
+    backsolve     y′ = f is integrated back beside λ and μ. Memory does not grow with the steps. What comes back of y is
+                  compared with y₀: the drift
+    bvp           y and λ as a boundary value problem, by multiple shooting: y is known at nodes, and integrated back
+                  between two of them alone, so that it does not drift
+    forward       S′ = (∂f/∂y) S + ∂f/∂θ with errors of S controlled too: all sensitivities in one pass
+    tangents      forward mode as `forward`, reverse mode by the steps (control="state and tangents")
 
-Both are solved by the method of the solution, and are themselves differentiated by their steps.
+Cotangents of saved values enter where they were saved. All are solved by the method of the solution, and are themselves
+differentiated by their steps.
 """
 
 from __future__ import annotations
@@ -18,7 +23,20 @@ import numpy as np
 from adjoint.api.control_flow import scan
 from adjoint.api.gradients import jvp, vjp, vmap
 from adjoint.base.source import warn_user
-from adjoint.debug import callback
+from adjoint.debug import callback, check
+from adjoint.integrate.adjoints.sweep import (
+    NODE,
+    NODES,
+    STOP,
+    Augmented,
+    Forward,
+    Marks,
+    Sweep,
+    gather_marks,
+    is_moving,
+    marks_back,
+    widened,
+)
 from adjoint.integrate.derivative import detach
 from adjoint.integrate.stepping import Ending, Plan, Settings, run
 from adjoint.integrate.system import System
@@ -28,7 +46,7 @@ from adjoint.transform.custom import BatchedRule
 
 __all__ = ["NAMES", "check_plan", "solve_continuous"]
 
-NAMES = ("backsolve", "forward")
+NAMES = ("interpolate", "quadrature", "backsolve", "bvp", "forward")
 DRIFT = 1e3  # how many tolerances the state may drift before there is a warning
 
 
@@ -49,7 +67,7 @@ class _Rule:
     def __init__(self, name: str, plan: Plan, system: System, count: int) -> None:
         self.title, self.plan, self.count = name, plan, count
         self.system = system.with_theta([])  # its program alone
-        self.is_adjoint = name == "backsolve"
+        self.is_adjoint = name != "forward"
 
     def _parts(self, xs: Sequence[Value]) -> tuple[Settings, Value, System]:
         k = len(Settings._fields)
@@ -62,9 +80,25 @@ class _Rule:
     def push(self, xs: Sequence[Value], dxs: Sequence[Value]) -> Sequence[Value]:
         """The variational equation for one tangent."""
         filled = [_zero(x) if dx is None else dx for x, dx in zip(xs, dxs, strict=True)]
+        if self.plan.stops:  # the jumps of tangents there are those of the steps
+            return self._pushed(xs, filled)
         columns = [v[None] for v in filled]
         y, saved, t = self._sensitivities(xs, columns, 1)
         return y[0], saved[0], t[0]
+
+    def _pushed(self, xs: Sequence[Value], dxs: Sequence[Value]) -> Sequence[Value]:
+        """The tangent of the steps."""
+        moving = [i for i, x in enumerate(xs) if is_moving(x)]
+
+        def steps(*parts: Value) -> tuple[Value, ...]:
+            whole = list(xs)
+            for i, part in zip(moving, parts, strict=True):
+                whole[i] = part
+            settings, y0, system = self._parts(whole)
+            ending = run(self.plan._replace(adjoint="discretize"), system, settings, y0)
+            return ending.y, ending.saved, ending.t
+
+        return jvp(steps, tuple(xs[i] for i in moving), tuple(dxs[i] for i in moving))[1]
 
     def _sensitivities(self, xs: Sequence[Value], columns: Sequence[Value], count: int) -> Any:
         """Tangents of (y₁, saved values, t₁) for stacked tangents of all numbers."""
@@ -72,7 +106,7 @@ class _Rule:
         k = len(Settings._fields)
         given, dy0, dtheta = Settings(*columns[:k]), columns[k], columns[k + 1 :]
         n, theta = system.width, list(system.theta)
-        moving = [i for i, v in enumerate(theta) if _is_moving(v)]
+        moving = [i for i, v in enumerate(theta) if is_moving(v)]
 
         def right(t: Value, z: Value, values: Sequence[Value]) -> Value:
             own, steps = values[: len(theta)], values[len(theta) :]
@@ -92,8 +126,8 @@ class _Rule:
 
         f0 = system(settings.t0, y0)
         S0 = dy0 - np.reshape(given.t0, (-1, 1)).astype(y0.dtype) * f0
-        augmented = _Augmented(right, system, [*theta, *[dtheta[i] for i in moving]], n * (1 + count), n * (1 + count))
-        wide = settings._replace(rtol=_widened(settings.rtol, 1 + count, n), atol=_widened(settings.atol, 1 + count, n))
+        augmented = Augmented(right, system, [*theta, *[dtheta[i] for i in moving]], n * (1 + count), n * (1 + count))
+        wide = settings._replace(rtol=widened(settings.rtol, 1 + count, n), atol=widened(settings.atol, 1 + count, n))
         ending = run(self.plan, augmented, wide, np.concatenate([y0, np.reshape(S0, (-1,))]))
         S1 = np.reshape(ending.y[n:], (count, n))
         end = ending.y[:n]
@@ -108,13 +142,27 @@ class _Rule:
         return dy, saved, given.t1
 
     def pull(self, xs: Sequence[Value], cts: Sequence[Value], wanted: Sequence[bool]) -> Sequence[Value]:
-        found = self._backsolved(xs, cts) if self.is_adjoint else self._by_sensitivities(xs, cts, wanted)
+        if self.title == "tangents":
+            return self._pulled(xs, cts, wanted)
+        found = self._backwards(xs, cts) if self.is_adjoint else self._by_sensitivities(xs, cts, wanted)
         filled = zip(found, xs, wanted, strict=True)
         return [(_zero(x) if v is None else v) if w else None for v, x, w in filled]
 
+    def _pulled(self, xs: Sequence[Value], cts: Sequence[Value], wanted: Sequence[bool]) -> Sequence[Value]:
+        """The derivative of the steps."""
+
+        def steps(*moving: Value) -> tuple[Value, ...]:
+            given = iter(moving)
+            settings, y0, system = self._parts([next(given) if w else x for x, w in zip(xs, wanted, strict=True)])
+            ending = run(self.plan._replace(adjoint="discretize"), system, settings, y0)
+            return ending.y, ending.saved, ending.t
+
+        pulled = iter(vjp(steps, *[x for x, w in zip(xs, wanted, strict=True) if w])[1](tuple(cts)))
+        return [next(pulled) if w else None for w in wanted]
+
     def _by_sensitivities(self, xs: Sequence[Value], cts: Sequence[Value], wanted: Sequence[bool]) -> list[Value]:
         count = lambda x: int(np.prod(type_of(x).shape, dtype=int))
-        sizes = [count(x) if w and _is_moving(x) else 0 for x, w in zip(xs, wanted, strict=True)]
+        sizes = [count(x) if w and is_moving(x) else 0 for x, w in zip(xs, wanted, strict=True)]
         total = sum(sizes)
         at, columns = 0, []
         for x, size in zip(xs, sizes, strict=True):
@@ -135,73 +183,70 @@ class _Rule:
             at += size
         return out
 
-    def _backsolved(self, xs: Sequence[Value], cts: Sequence[Value]) -> list[Value]:
+    def _backwards(self, xs: Sequence[Value], cts: Sequence[Value]) -> list[Value]:
+        """The adjoint equation from t₁ back to t₀, in parts between the times at which something happens."""
         settings, y0, system = self._parts(xs)
-        ending = self._solved(xs)
         ct_y, ct_saved, ct_t = cts
-        n, theta = system.width, list(system.theta)
-        moving = [i for i, v in enumerate(theta) if _is_moving(v)]
-        kinds = [type_of(theta[i]) for i in moving]
-        sizes = [int(np.prod(kind.shape, dtype=int)) for kind in kinds]
-        p = sum(sizes)
-
-        def right(t: Value, z: Value, values: Sequence[Value]) -> Value:
-            y, lam = z[:n], z[n : 2 * n]
-
-            def f(y: Value, *part: Value) -> Value:
-                whole = list(values)
-                for i, v in zip(moving, part, strict=True):
-                    whole[i] = v
-                return system.with_theta(whole)(t, y)
-
-            value, pull = vjp(f, y, *[values[i] for i in moving])
-            back, *parts = pull(lam)
-            return np.concatenate([value, -back, *[-np.reshape(v, (-1,)).astype(y.dtype) for v in parts]])
-
-        augmented = _Augmented(right, system, theta, 2 * n, 2 * n + p)
-        wide = settings._replace(rtol=_widened(settings.rtol, 2, n), atol=_widened(settings.atol, 2, n))
-        plan = self.plan._replace(saves=0, given_step=self.plan.given_step)
-
-        def segment(z: Value, start: Value, end: Value) -> Value:
-            return run(plan, augmented, wide._replace(t0=start, t1=end), z).y
-
-        m = self.plan.saves
-        z = np.concatenate([ending.y, ct_y, np.zeros(p, y0.dtype) + 0 * y0[0]])
-        ct_saves: Any = None
-        if m:
-            times = settings.saves
-
-            def back(carry: Any, k: Any) -> Any:
-                z, t = carry
-                s = times[k]
-                moved = np.abs(s - t) > 0
-                near = np.where(moved, s, t - (settings.t1 - settings.t0) * 1e-3)
-                z = np.where(moved, segment(z, t, near), z)
-                rate = system(s, z[:n])
-                z = np.concatenate([z[:n], z[n : 2 * n] + ct_saved[k], z[2 * n :]])
-                return (z, s), np.sum(ct_saved[k] * rate[: ct_saved.shape[1]]) * np.float64(1.0)
-
-            (z, t), ct_saves = scan(back, (z, settings.t1), np.arange(m), reverse=True)
-            moved = np.abs(settings.t0 - t) > 0
-            near = np.where(moved, settings.t0, t - (settings.t1 - settings.t0) * 1e-3)
-            z = np.where(moved, segment(z, t, near), z)
+        n, theta, k = system.width, list(system.theta), len(Settings._fields)
+        forward = self._forward(settings, y0, system)
+        sweep = Sweep(self.title, self.plan, settings, system, forward)
+        marks = gather_marks(self.plan, settings, forward.nodes, ct_saved, n)
+        z, t = sweep.begin(forward.y, ct_y), settings.t1
+        if marks is None:
+            z = sweep.run(z, t, settings.t0)
+            ct_saves = ct_stops = None
         else:
-            z = segment(z, settings.t1, settings.t0)
-        drift = np.sqrt(np.sum((z[:n] - y0) ** 2) * np.float64(1.0))
-        bound = DRIFT * np.max(settings.atol + settings.rtol * np.max(np.abs(y0)))
-        callback(_warn_of_drift, *detach([drift, bound]))
-        lam = z[n : 2 * n]
+
+            def back(carry: Any, mark: Marks) -> Any:
+                z, t = carry
+                z = sweep.run(z, t, mark.time)
+                y, lam = sweep.state(mark.time, z), sweep.adjoint(z)
+                before, after = sweep.rates(mark.time, y, settings)
+                ct_time = np.float64(1.0) * np.where(
+                    mark.kind == STOP, np.sum(lam * (before - after)), np.sum(mark.ct * before)
+                )
+                z = sweep.reset(z, np.where(mark.kind == NODE, mark.y, y), lam + mark.ct)
+                return (z, mark.time), ct_time
+
+            (z, t), found = scan(back, (z, t), marks)
+            ct_saves, ct_stops = marks_back(self.plan, marks, found)
+            z = sweep.run(z, t, settings.t0)
+        if self.title == "backsolve":
+            drift = np.sqrt(np.sum((sweep.state(settings.t0, z) - y0) ** 2) * np.float64(1.0))
+            bound = DRIFT * np.max(settings.atol + settings.rtol * np.max(np.abs(y0)))
+            callback(_warn_of_drift, *detach([drift, bound]))
+        lam = sweep.adjoint(z)
         cotangents: list[Value] = [None] * len(xs)
-        k = len(Settings._fields)
-        cotangents[0] = -np.sum(lam * system(settings.t0, y0)) * np.float64(1.0)
-        cotangents[1] = np.sum(ct_y * system(settings.t1, ending.y)) * np.float64(1.0) + ct_t
-        cotangents[Settings._fields.index("saves")] = ct_saves
+        at = Settings._fields.index
+        first, _ = sweep.rates(settings.t0, y0, settings)
+        last, _ = sweep.rates(settings.t1, forward.y, settings)
+        cotangents[at("t0")] = -np.sum(lam * first) * np.float64(1.0)
+        cotangents[at("t1")] = np.sum(ct_y * last) * np.float64(1.0) + ct_t
+        cotangents[at("saves")], cotangents[at("stops")] = ct_saves, ct_stops
         cotangents[k] = lam
-        at = 2 * n
-        for i, kind, size in zip(moving, kinds, sizes, strict=True):
-            cotangents[k + 1 + i] = np.reshape(z[at : at + size], kind.shape).astype(kind.dtype)
-            at += size
+        for i, part in zip(sweep.moving, sweep.parameters(z), strict=True):
+            cotangents[k + 1 + i] = part
+        assert len(theta) == len(xs) - k - 1
         return cotangents
+
+    def _forward(self, settings: Settings, y0: Value, system: System) -> Forward:
+        """The solution again, with what the way back needs of it."""
+        if self.title == "backsolve":
+            ending = solve_continuous(self.title, self.plan, system, settings, y0)
+            return Forward(ending.y)
+        if self.title == "bvp":
+            parts = np.arange(1, NODES) / NODES
+            nodes = settings.t0 + (settings.t1 - settings.t0) * parts
+            ending = run(self.plan._replace(saves=NODES - 1), system, settings._replace(saves=nodes), y0)
+            return Forward(ending.y, nodes=(nodes, ending.saved))
+        ending = run(self.plan._replace(dense=self.plan.kept), system, settings, y0)
+        check(
+            np.all(ending.counts.steps < self.plan.kept),
+            f"integrate.solve: adjoint={self.title!r} keeps {self.plan.kept} steps while a program is traced, and it "
+            "took {} of them. Give looser tolerances or adjoint='discretize'.",
+            ending.counts.steps,
+        )
+        return Forward(ending.y, ending.dense)
 
     def batched(self, mapped: Sequence[bool], size: int) -> BatchedRule:
         return BatchedRule(self, tuple(mapped), size)
@@ -215,31 +260,6 @@ def _warn_of_drift(drift: Any, bound: Any) -> None:
         )
 
 
-class _Augmented(System):
-    """An equation with more unknowns, as stepping sees one."""
-
-    def __init__(self, right: Any, base: System, theta: Sequence[Value], size: int, width: int) -> None:
-        self._right, self.theta = right, list(theta)
-        self.program, self.layout, self.extra = base.program, base.layout, []
-        self.size, self.width, self.dtype = size, width, base.dtype
-
-    def evaluate(self, t: Value, y: Value) -> Value:
-        return self._right(t, y, self.own_theta)
-
-    @property
-    def is_large(self) -> bool:
-        return True
-
-
-def _widened(tolerance: Value, times: int, n: int) -> Value:
-    """The tolerance of y for all that is integrated beside it."""
-    return tolerance if not type_of(tolerance).shape else np.concatenate([tolerance] * times)
-
-
-def _is_moving(value: Value) -> bool:
-    return type_of(value).dtype.kind == "f"
-
-
 def _zero(x: Value) -> Value:
     kind = type_of(x)
     return np.zeros(kind.shape, kind.dtype)
@@ -247,6 +267,8 @@ def _zero(x: Value) -> Value:
 
 def check_plan(title: str, name: str, plan: Plan) -> None:
     """What these derivatives are not made for is refused."""
-    what = "events" if plan.events.size else "stops" if plan.stops else "mass" if plan.has_mass else ""
+    what = "events" if plan.events.size else "mass" if plan.has_mass else ""
+    if name == "forward" and plan.stops:
+        what = "stops"
     if what:
         raise ValueError(f"{title}: adjoint={name!r} is not made for {what}=. Use adjoint='discretize'.")

@@ -1,0 +1,245 @@
+"""The way back of an adjoint equation: what it integrates between two times, and what happens at times between."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, final
+
+import numpy as np
+
+from adjoint.api.gradients import vjp, vmap
+from adjoint.integrate.dense import Rows
+from adjoint.integrate.derivative import detach
+from adjoint.integrate.interpolation import evaluate
+from adjoint.integrate.stepping import Plan, Settings, run
+from adjoint.integrate.system import System
+from adjoint.program.types import Value, type_of
+
+__all__ = ["NODE", "NODES", "STOP", "Augmented", "Forward", "Marks", "Sweep", "gather_marks", "marks_back"]
+
+NODES = 32  # parts of a boundary value problem
+SAVE, STOP, NODE = range(3)
+
+# the rule of 15 points of Gauss and Kronrod on (0, 1)
+_POSITIVE = np.array([
+    0.991455371120812639206854697526329, 0.949107912342758524526189684047851, 0.864864423359769072789712788640926,
+    0.741531185599394439863864773280788, 0.586087235467691130294144691693, 0.405845151377397166906606412076961,
+    0.207784955007898467600689403773245, 0.0,
+])  # fmt: skip
+_WEIGHTS = np.array([
+    0.022935322010529224963732008058970, 0.063092092629978553290700663189204, 0.104790010322250183839876322541518,
+    0.140653259715525918745189590510238, 0.169004726639267902826583426598550, 0.190350578064785409913256402421014,
+    0.204432940075298892414161999234649, 0.209482141084727828012999174891714,
+])  # fmt: skip
+POINTS = 0.5 + 0.5 * np.concatenate([-_POSITIVE, _POSITIVE[-2::-1]])
+POINT_WEIGHTS = 0.5 * np.concatenate([_WEIGHTS, _WEIGHTS[-2::-1]])
+
+
+class Forward(NamedTuple):
+    """What is known of the solution: its end, all its steps, or its values at nodes."""
+
+    y: Value
+    rows: Rows | None = None
+    nodes: tuple[Value, Value] | None = None
+
+
+class Marks(NamedTuple):
+    """Times at which something happens, in the order of the way back."""
+
+    time: Value
+    kind: Value
+    ct: Value  # cotangents that enter there
+    y: Value  # the state at a node
+    index: Value  # the number among all, saves first
+
+
+def gather_marks(plan: Plan, settings: Settings, nodes: Any, ct_saved: Value, n: int) -> Marks | None:
+    """Saved times, stops and nodes, from the last one to the first."""
+    count = (plan.saves, plan.stops, 0 if nodes is None else nodes[0].shape[0])
+    if not sum(count):
+        return None
+    dtype = ct_saved.dtype
+    empty = np.zeros((0, n), dtype)
+    ct = np.zeros((plan.saves, n), dtype)
+    if plan.saves:
+        ct = np.concatenate([ct_saved, np.zeros((plan.saves, n - ct_saved.shape[1]), dtype)], axis=1)
+    ys = empty if nodes is None else nodes[1]
+    if nodes is not None and ys.shape[1] < n:  # integrals are not needed on the way back
+        ys = np.concatenate([ys, np.zeros((ys.shape[0], n - ys.shape[1]), dtype)], axis=1)
+    times = np.concatenate([settings.saves, settings.stops, *([] if nodes is None else [nodes[0]])])
+    whole = Marks(
+        times, np.repeat(np.array([SAVE, STOP, NODE]), count),
+        np.concatenate([ct, np.zeros((sum(count[1:]), n), dtype)]),
+        np.concatenate([np.zeros((sum(count[:2]), n), dtype), ys]), np.arange(sum(count)),
+    )  # fmt: skip
+    plain, t0, t1 = detach([times, settings.t0, settings.t1])
+    order = np.argsort(np.where(t1 >= t0, -1.0, 1.0) * plain, kind="stable")
+    nothing = 0 * order[0]  # plain arrays are read by traced indices once they are traced themselves
+    return Marks(*[np.take(part + nothing.astype(part.dtype), order, axis=0) for part in whole])
+
+
+def marks_back(plan: Plan, marks: Marks, found: Value) -> tuple[Value, Value]:
+    """Cotangents of the saved times and of the stops."""
+    whole = np.take(found, np.argsort(marks.index))
+    saves, stops = plan.saves, plan.stops
+    return whole[:saves] if saves else None, whole[saves : saves + stops] if stops else None
+
+
+class Augmented(System):
+    """An equation with more unknowns, as stepping sees one."""
+
+    def __init__(self, right: Any, base: System, theta: Sequence[Value], size: int, width: int) -> None:
+        self._right, self.theta = right, list(theta)
+        self.program, self.layout, self.extra = base.program, base.layout, []
+        self.size, self.width, self.dtype = size, width, base.dtype
+
+    def evaluate(self, t: Value, y: Value) -> Value:
+        return self._right(t, y, self.own_theta)
+
+    @property
+    def is_large(self) -> bool:
+        return True
+
+
+@final
+class Sweep:
+    """z = (y or nothing, λ, μ) between two times, for one of the adjoints."""
+
+    def __init__(self, name: str, plan: Plan, settings: Settings, system: System, forward: Forward) -> None:
+        self.name, self.plan, self.settings, self.system, self.forward = name, plan, settings, system, forward
+        self.n, theta = system.width, list(system.theta)
+        self.moving = [i for i, v in enumerate(theta) if is_moving(v)]
+        self.kinds = [type_of(theta[i]) for i in self.moving]
+        self.sizes = [int(np.prod(kind.shape, dtype=int)) for kind in self.kinds]
+        self.has_y = name in ("backsolve", "bvp")
+        self.after = name == "quadrature"
+        self.offset = self.n if self.has_y else 0
+        n, p = self.n, sum(self.sizes)
+        self.inner = n + self.offset  # without μ
+        rows = [] if forward.rows is None else list(forward.rows)
+        count = len(theta)
+
+        def right(t: Value, z: Value, values: Sequence[Value]) -> Value:
+            own, kept = values[:count], values[count:]
+            y = z[:n] if self.has_y else _on_rows(Rows(*kept), t, n, z.dtype)
+            value, back, parts = self._pulled(t, y, z[self.offset : self.offset + n], own)
+            if self.after:
+                return -back
+            return np.concatenate([*([value] if self.has_y else []), -back, -parts])
+
+        width = self.inner if self.after else self.inner + p
+        self.augmented: Any = Augmented(right, system, [*theta, *rows], self.inner, width)
+        times = self.inner // n
+        self.own_settings = settings._replace(
+            rtol=widened(settings.rtol, times, n), atol=widened(settings.atol, times, n), saves=np.zeros(0),
+            stops=np.zeros(0),
+        )  # fmt: skip
+        self.own_plan = plan._replace(saves=0, stops=0, dense=plan.kept if self.after else 0)
+
+    def _pulled(self, t: Value, y: Value, lam: Value, values: Sequence[Value]) -> tuple[Value, Value, Value]:
+        """f, (∂f/∂y)ᵀ λ and (∂f/∂θ)ᵀ λ."""
+
+        def f(y: Value, *part: Value) -> Value:
+            whole = list(values)
+            for i, v in zip(self.moving, part, strict=True):
+                whole[i] = v
+            return self.system.with_theta(whole)(t, y)
+
+        value, pull = vjp(f, y, *[values[i] for i in self.moving])
+        back, *parts = pull(lam)
+        flat = [np.reshape(v, (-1,)).astype(y.dtype) for v in parts]
+        return value, back, np.concatenate(flat) if flat else np.zeros(0, y.dtype)
+
+    def begin(self, y: Value, lam: Value) -> Value:
+        """z at the end."""
+        zero = np.zeros(sum(self.sizes), y.dtype) + 0 * y[0]
+        return np.concatenate([*([y] if self.has_y else []), lam, zero])
+
+    def reset(self, z: Value, y: Value, lam: Value) -> Value:
+        """z with another state and adjoint."""
+        return np.concatenate([*([y] if self.has_y else []), lam, z[self.inner :]])
+
+    def adjoint(self, z: Value) -> Value:
+        """λ."""
+        return z[self.offset : self.offset + self.n]
+
+    def state(self, t: Value, z: Value) -> Value:
+        """y there."""
+        return z[: self.n] if self.has_y else _on_rows(self.forward.rows, t, self.n, z.dtype)
+
+    def parameters(self, z: Value) -> list[Value]:
+        """μ by its parts."""
+        found: list[Value] = []
+        at = self.inner
+        for kind, size in zip(self.kinds, self.sizes, strict=True):
+            found.append(np.reshape(z[at : at + size], kind.shape).astype(kind.dtype))
+            at += size
+        return found
+
+    def rates(self, t: Value, y: Value, settings: Settings) -> tuple[Value, Value]:
+        """f before and after a time: different at stops."""
+        if not self.plan.stops:
+            found = self.system(t, y)
+            return found, found
+        t0, t1 = detach([settings.t0, settings.t1])
+        plain = detach([t])[0]
+        side = np.where(t1 >= t0, 1.0, -1.0) * np.spacing(np.abs(plain))
+        ends = [np.where(plain == t0, 0.0, -side), np.where(plain == t1, 0.0, side)]
+        before, after = (self.system(t + end, y) for end in ends)
+        return before, after
+
+    def run(self, z: Value, start: Value, end: Value) -> Value:
+        """z from one time back to another."""
+        moved = np.abs(end - start) > 0
+        near = np.where(moved, end, start - (self.settings.t1 - self.settings.t0) * 1e-3)
+        own = self.own_settings._replace(t0=start, t1=near)
+        equation = self.augmented
+        if self.plan.stops:  # f jumps at both ends
+            a, b = detach([start, near])
+            low, high = np.minimum(a, b), np.maximum(a, b)
+            equation = equation.within(low + np.spacing(np.abs(low)), high - np.spacing(np.abs(high)))
+        if not self.after:
+            return np.where(moved, run(self.own_plan, equation, own, z).y, z)
+        ending = run(self.own_plan, equation, own, z[: self.n])
+        total = self._integrated(ending.dense, equation)
+        return np.where(moved, np.concatenate([ending.y, z[self.n :] + total]), z)
+
+    def _integrated(self, rows: Rows, equation: System) -> Value:
+        """∫ (∂f/∂θ)ᵀ λ over all steps of λ."""
+        theta = self.system.theta
+
+        def step(start: Value, size: Value, lam: Value, coefficients: Value) -> Value:
+            taken = np.isfinite(start)
+            begin, length = np.where(taken, start, self.settings.t0), np.where(taken, size, 0.0)
+
+            def point(x: Value, weight: Value) -> Value:
+                t = begin + x * length
+                if equation.windowed:
+                    t = np.minimum(np.maximum(t, equation.theta[-2]), equation.theta[-1])
+                y = _on_rows(self.forward.rows, t, self.n, lam.dtype)
+                there = evaluate(lam, coefficients, x.astype(lam.dtype))
+                return (weight * length).astype(lam.dtype) * self._pulled(t, y, there, theta)[2]
+
+            return np.sum(vmap(point)(POINTS, POINT_WEIGHTS), axis=0)
+
+        return -np.sum(vmap(step)(*rows), axis=0)
+
+
+def _on_rows(rows: Any, t: Value, n: int, dtype: Any) -> Value:
+    """y at a time of the solution, with zeros for its integrals."""
+    starts, plain = detach([rows.start, t])
+    sign = np.where(detach([rows.size])[0][0] > 0, 1.0, -1.0)
+    at = np.clip(np.searchsorted(sign * starts, sign * plain, side="right") - 1, 0, starts.shape[0] - 1)
+    start, size, y, polynomial = (np.take(part, at, axis=0) for part in rows)
+    found = evaluate(y, polynomial, ((t - start) / size).astype(dtype))
+    return found if found.shape[0] == n else np.concatenate([found, np.zeros(n - found.shape[0], dtype)])
+
+
+def widened(tolerance: Value, times: int, n: int) -> Value:
+    """The tolerance of y for all that is integrated beside it."""
+    return tolerance if not type_of(tolerance).shape else np.concatenate([tolerance] * times)
+
+
+def is_moving(value: Value) -> bool:
+    """Whether a value is differentiated."""
+    return type_of(value).dtype.kind == "f"
