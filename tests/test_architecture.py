@@ -95,7 +95,7 @@ DOORS = {"__init__.py", "jit/__init__.py", "command/main.py", "coverage/__init__
 DOORS |= {"scipy/__init__.py"}
 DOORS |= {"compile/families.py"}  # the rules of primitives that a program has
 DOORS |= {"scipy/sparse/linalg/__init__.py"}  # its iterative solvers are those of linear
-DOORS |= {"integrate/__init__.py"}  # its parts are loaded when they are first used
+DOORS |= {"integrate/__init__.py", "optimize/__init__.py"}  # their parts are loaded when they are first used
 DOORS |= {"scipy/integrate.py"}  # its integrals and paths are those of integrate
 DOORS |= {"scipy/optimize.py"}  # its solvers have the derivatives of implicit, and stand in optimize
 

@@ -70,3 +70,14 @@ print(young(others), gc.get_freeze_count() == before > 0)
 """
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.splitlines() == ["False True 0 0", "100 True"]
+
+
+def test_functions_keep_their_names_when_files_of_the_same_name_are_read() -> None:
+    code = """
+import adjoint.optimize.bilevel, adjoint.optimize.least_squares.fitting, adjoint.optimize.sets
+from adjoint import optimize
+print(*[type(getattr(optimize, name)).__name__ for name in ("bilevel", "least_squares", "sets", "updates")])
+print("adjoint.optimize.saddle" in __import__("sys").modules, len(dir(optimize)) == len(optimize.__all__))
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.splitlines() == ["function function module module", "False True"]

@@ -10,9 +10,8 @@ from adjoint import tree
 from adjoint.base.errors import ShapeError
 from adjoint.base.source import user_facing
 from adjoint.data.sources import Part, Source
-from adjoint.linear.solvers.iteration import TRACED
 from adjoint.numpy import take
-from adjoint.program.trace import Tracer
+from adjoint.program.trace import TRACED, Tracer
 
 __all__ = ["Arrays", "arrays", "as_source"]
 

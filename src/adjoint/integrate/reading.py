@@ -8,8 +8,7 @@ import numpy as np
 
 from adjoint import tree
 from adjoint.integrate.system import Layout
-from adjoint.linear.solvers.iteration import TRACED
-from adjoint.program.trace import primal
+from adjoint.program.trace import TRACED, primal
 from adjoint.program.types import Value
 
 __all__ = ["known_value", "read_mass", "read_number", "read_span", "read_stops", "read_times", "read_tolerance"]

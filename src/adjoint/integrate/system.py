@@ -18,10 +18,9 @@ from adjoint.base.errors import DtypeError, ShapeError, TreeError
 from adjoint.conversion.driver import prepare
 from adjoint.implicit.vectors import dtype_of, real_size, to_arrays, to_vector
 from adjoint.integrate.forms import DENSE
-from adjoint.linear.solvers.iteration import TRACED
 from adjoint.ops.elementwise.weak_types import Weaken
 from adjoint.program.program import Literal, Program, interpret
-from adjoint.program.trace import Tracer
+from adjoint.program.trace import TRACED, Tracer
 from adjoint.program.types import ArrayType, Value, type_of
 from adjoint.transform.generators import GeneratorArguments
 

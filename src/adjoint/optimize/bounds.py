@@ -8,8 +8,8 @@ import numpy as np
 
 from adjoint import tree
 from adjoint.base.errors import ShapeError, TreeError
-from adjoint.linear.solvers.iteration import TRACED
 from adjoint.optimize.problem import Unknowns
+from adjoint.program.trace import TRACED
 from adjoint.program.types import Value
 
 __all__ = ["read_bounds"]

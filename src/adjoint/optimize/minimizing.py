@@ -14,7 +14,6 @@ from adjoint.base.source import user_facing
 from adjoint.implicit.approximate import Unrolled
 from adjoint.implicit.function import ImplicitFunction
 from adjoint.implicit.roots import equation_for
-from adjoint.linear.solvers.iteration import TRACED
 from adjoint.linear.solvers.monitor import Monitor
 from adjoint.optimize.captured import close_over, close_over_all
 from adjoint.optimize.certificates.promises import certify_run, read_constants
@@ -35,7 +34,7 @@ from adjoint.optimize.proximal.calculus import Indicator, apply_prox
 from adjoint.optimize.sets.set import Set
 from adjoint.optimize.setting import Setting
 from adjoint.optimize.wrong_gradients import explain_failure
-from adjoint.program.trace import primal
+from adjoint.program.trace import TRACED, primal
 from adjoint.program.types import Value
 
 __all__ = ["choose_tolerance", "minimize", "read_limits"]

@@ -11,9 +11,9 @@ from adjoint import tree
 from adjoint.api.gradients import vmap
 from adjoint.base.errors import ShapeError
 from adjoint.base.source import user_facing
-from adjoint.linear.solvers.iteration import TRACED
 from adjoint.optimize.minimizing import minimize
 from adjoint.optimize.optimum import Optimum
+from adjoint.program.trace import TRACED
 
 __all__ = ["best_of", "multistart"]
 

@@ -20,13 +20,12 @@ from adjoint.implicit.function import ImplicitFunction
 from adjoint.implicit.roots import equation_for
 from adjoint.jit import jit
 from adjoint.linear.solvers.answer import Answer
-from adjoint.linear.solvers.iteration import TRACED
 from adjoint.optimize.captured import close_over
 from adjoint.optimize.minimizing import choose_tolerance, minimize
 from adjoint.optimize.oracles import prepare_call
 from adjoint.optimize.roots.solving import root
 from adjoint.optimize.statuses import ADVICE, CONVERGED, SINGULAR, STATUSES
-from adjoint.program.trace import Tracer
+from adjoint.program.trace import TRACED, Tracer
 from adjoint.program.types import Value
 
 __all__ = ["SolutionPath", "path"]

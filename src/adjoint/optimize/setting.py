@@ -11,12 +11,12 @@ import numpy as np
 from adjoint import tree
 from adjoint.base.errors import TraceError, TreeError
 from adjoint.implicit import conditions
-from adjoint.linear.solvers.iteration import TRACED
 from adjoint.optimize.bounds import read_bounds
 from adjoint.optimize.frozen import Split, split
 from adjoint.optimize.iteration import Ending
 from adjoint.optimize.oracles import prepare_call
 from adjoint.optimize.problem import Problem, Unknowns, read_unknowns
+from adjoint.program.trace import TRACED
 from adjoint.program.types import Value
 
 __all__ = ["Setting"]

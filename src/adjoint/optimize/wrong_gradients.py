@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from adjoint.linear.solvers.iteration import TRACED
 from adjoint.optimize.iteration import Ending
 from adjoint.optimize.problem import Problem
 from adjoint.optimize.statuses import LINE_SEARCH_FAILED
+from adjoint.program.trace import TRACED
 
 __all__ = ["explain_failure"]
 

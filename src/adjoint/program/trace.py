@@ -258,6 +258,9 @@ def bind(op: Op, *args: Value) -> Value:
     return op.evaluate(*args) if top is None else top.apply(op, args)
 
 
+TRACED: Any = Tracer  # as Any: a test against it leaves the value what it was to the type checker
+
+
 def perform(op: Op, *args: Value) -> Value:
     """Apply an effect under the innermost trace among its arguments or among those that write programs.
 

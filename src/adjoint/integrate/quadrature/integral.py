@@ -33,10 +33,9 @@ from adjoint.integrate.quadrature.adaptive import (
 )
 from adjoint.integrate.system import Arguments, read_state, trace_function
 from adjoint.linear.solvers.answer import Coded
-from adjoint.linear.solvers.iteration import TRACED
 from adjoint.ops.custom import Attach
 from adjoint.program.program import Program, interpret
-from adjoint.program.trace import Tracer, primal
+from adjoint.program.trace import TRACED, Tracer, primal
 from adjoint.program.types import Value
 from adjoint.transform.custom import BatchedRule
 from adjoint.transform.subprograms import jvp_program, pulled

@@ -20,7 +20,7 @@ from adjoint.base.source import user_facing
 from adjoint.conversion.driver import prepare
 from adjoint.integrate.quadrature.adaptive import CONVERGED
 from adjoint.integrate.quadrature.integral import Integral
-from adjoint.linear.solvers.iteration import TRACED
+from adjoint.program.trace import TRACED
 from adjoint.program.types import Value
 
 __all__ = ["monte_carlo", "qmc"]

@@ -8,8 +8,7 @@ from typing import Any
 from adjoint import tree
 from adjoint.base.errors import TraceError, UnsupportedError
 from adjoint.base.foreign import is_refusal
-from adjoint.linear.solvers.iteration import TRACED
-from adjoint.program.trace import live_trace
+from adjoint.program.trace import TRACED, live_trace
 
 __all__ = ["has_traced", "try_theirs"]
 

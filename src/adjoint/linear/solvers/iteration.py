@@ -12,7 +12,7 @@ from adjoint.api.control_flow import cond, while_loop
 from adjoint.debug import callback as call_back
 from adjoint.linear.solvers.monitor import Monitor
 from adjoint.linear.solvers.solution import CONVERGED, MAX_ITERATIONS, NOT_FINITE, RUNNING, STAGNATED
-from adjoint.program.trace import Tracer
+from adjoint.program.trace import TRACED
 from adjoint.program.types import Value
 
 __all__ = [
@@ -41,7 +41,6 @@ __all__ = [
 ]  # fmt: skip
 
 Flat = Callable[[Value], Value]  # a linear map on vectors
-TRACED: Any = Tracer  # as Any: a test against it leaves the value what it was to the type checker
 SLACK = 10.0  # how far the true residual may lie above the one that was carried along
 
 
@@ -109,7 +108,7 @@ def norm(v: Value) -> Value:
 
 def loop(condition: Callable[[Any], Any], body: Callable[[Any], Any], state: Any) -> Any:
     """while condition(state): state = body(state)."""
-    if any(isinstance(leaf, Tracer) for leaf in tree.leaves(state)):
+    if any(isinstance(leaf, TRACED) for leaf in tree.leaves(state)):
         return while_loop(condition, lambda now: keep_types(body(now), now), state)
     while condition(state):
         state = body(state)

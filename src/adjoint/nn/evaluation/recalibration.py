@@ -17,13 +17,13 @@ import numpy as np
 
 from adjoint.base.errors import ShapeError
 from adjoint.base.source import user_facing
-from adjoint.linear.solvers.iteration import TRACED
 from adjoint.nn.activations import logistic as sigmoid
 from adjoint.nn.activations import softargmax
 from adjoint.nn.losses.classification import cross_entropy, logistic
 from adjoint.nn.losses.shapes import as_array
 from adjoint.optimize.minimizing import minimize
 from adjoint.optimize.sets.simplices import order_simplex
+from adjoint.program.trace import TRACED
 from adjoint.program.types import Value
 
 __all__ = [

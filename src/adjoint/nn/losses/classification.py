@@ -8,9 +8,9 @@ import numpy as np
 
 from adjoint.base.errors import ShapeError
 from adjoint.base.source import user_facing, warn_user
-from adjoint.linear.solvers.iteration import TRACED
 from adjoint.nn.activations import log_softargmax, softargmax
 from adjoint.nn.losses.shapes import as_array, match_shapes
+from adjoint.program.trace import TRACED
 from adjoint.program.types import Value
 
 __all__ = ["cross_entropy", "entropy", "focal", "kl", "logistic", "soft_cross_entropy"]

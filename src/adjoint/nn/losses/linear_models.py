@@ -8,9 +8,8 @@ import numpy as np
 
 from adjoint.base.errors import ShapeError
 from adjoint.base.source import user_facing
-from adjoint.linear.solvers.iteration import TRACED
 from adjoint.nn.losses.shapes import as_array
-from adjoint.program.trace import Tracer, primal
+from adjoint.program.trace import TRACED, Tracer, primal
 from adjoint.program.types import Value
 
 __all__ = ["least_squares", "noise_variance", "ridge"]

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from adjoint.base.source import user_facing
-from adjoint.linear.solvers.iteration import TRACED
 from adjoint.nn.losses.shapes import match_shapes
+from adjoint.program.trace import TRACED
 from adjoint.program.types import Value
 
 __all__ = ["exponential", "hinge", "margin", "squared_hinge", "zero_one"]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.base.errors import ShapeError
-from adjoint.linear.solvers.iteration import TRACED
+from adjoint.program.trace import TRACED
 from adjoint.program.types import Value
 
 __all__ = ["as_array", "match_shapes"]

@@ -22,8 +22,7 @@ from adjoint.jit import jit
 from adjoint.nn.statistics import frozen_leaves
 from adjoint.nn.statistics import trainable as nn_trainable
 from adjoint.optimize.stochastic.objectives import Call, read_loss, sum_losses
-from adjoint.optimize.stochastic.stepping import Report, TrainingState, training_step
-from adjoint.optimize.stochastic.training import EAGER
+from adjoint.optimize.stochastic.stepping import EAGER, Report, TrainingState, training_step
 from adjoint.optimize.updates import Rule, average, averaged
 from adjoint.optimize.updates.rule import is_parameter
 from adjoint.random.generator import Generator

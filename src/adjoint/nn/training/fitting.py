@@ -17,8 +17,8 @@ from adjoint.nn.training.evaluating import evaluate, predict_batch
 from adjoint.nn.training.history import History
 from adjoint.nn.training.running import Run, explain_loss
 from adjoint.nn.training.stopping import Interruption, Patience
+from adjoint.optimize.stochastic.epochs import Epoch
 from adjoint.optimize.stochastic.stepping import TrainingState
-from adjoint.optimize.stochastic.trained import Epoch
 
 __all__ = ["fit"]
 

@@ -8,10 +8,9 @@ from typing import Any
 from adjoint import tree
 from adjoint.implicit.function import ImplicitFunction
 from adjoint.implicit.roots import equation_for
-from adjoint.linear.solvers.iteration import TRACED
 from adjoint.optimize.composite.objective import Composite
 from adjoint.optimize.setting import Setting
-from adjoint.program.trace import live_trace
+from adjoint.program.trace import TRACED, live_trace
 
 __all__ = ["minimize_composite"]
 

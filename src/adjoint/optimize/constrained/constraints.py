@@ -10,8 +10,8 @@ import numpy as np
 
 from adjoint import tree
 from adjoint.base.errors import DtypeError, ShapeError
-from adjoint.linear.solvers.iteration import TRACED
 from adjoint.optimize.oracles import prepare_call
+from adjoint.program.trace import TRACED
 from adjoint.program.types import Value
 
 __all__ = ["Constraint", "between", "equality", "inequality", "stack_constraints"]

@@ -12,7 +12,6 @@ from adjoint.api.gradients import grad
 from adjoint.implicit.diagnosis import Watch, call_where
 from adjoint.implicit.equation import LinearizedEquation, Stacked
 from adjoint.implicit.function import ImplicitFunction
-from adjoint.linear.solvers.iteration import TRACED
 from adjoint.ops.implicit_solve import Equation
 from adjoint.optimize.captured import close_over
 from adjoint.optimize.constrained.augmented import run_augmented
@@ -25,7 +24,7 @@ from adjoint.optimize.oracles import prepare_call
 from adjoint.optimize.programs.interior_point import find_active
 from adjoint.optimize.setting import Setting
 from adjoint.program.program import Program, interpret
-from adjoint.program.trace import primal
+from adjoint.program.trace import TRACED, primal
 from adjoint.program.types import Value
 
 __all__ = ["METHODS", "minimize_constrained"]

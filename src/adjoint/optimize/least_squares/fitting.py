@@ -14,7 +14,6 @@ from adjoint.base.suggestions import did_you_mean
 from adjoint.implicit.approximate import Unrolled
 from adjoint.implicit.function import ImplicitFunction
 from adjoint.implicit.roots import equation_for
-from adjoint.linear.solvers.iteration import TRACED
 from adjoint.optimize.captured import close_over_all
 from adjoint.optimize.derivatives import attach_envelope
 from adjoint.optimize.iteration import Iterate, run
@@ -29,6 +28,7 @@ from adjoint.optimize.minimizing import read_limits
 from adjoint.optimize.optimum import Optimum
 from adjoint.optimize.oracles import prepare_call
 from adjoint.optimize.setting import Setting
+from adjoint.program.trace import TRACED
 from adjoint.program.types import Value
 
 __all__ = ["curve_fit", "least_squares"]

@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from adjoint.linear.solvers.iteration import TRACED
 from adjoint.optimize.iteration import Ending, Limits, as_code
 from adjoint.optimize.least_squares.problem import Residuals
 from adjoint.optimize.statuses import CONVERGED, MAX_EVALUATIONS, NOT_FINITE
+from adjoint.program.trace import TRACED
 from adjoint.program.types import Value
 
 __all__ = ["run_scipy"]

@@ -9,8 +9,7 @@ import numpy as np
 
 from adjoint.base.errors import DtypeError, ShapeError
 from adjoint.linear.operators.maps import LinearMap
-from adjoint.linear.solvers.iteration import TRACED
-from adjoint.program.trace import primal
+from adjoint.program.trace import TRACED, primal
 from adjoint.program.types import Value
 
 __all__ = ["Certificate", "check_convex", "read_matrix"]

@@ -27,13 +27,12 @@ from adjoint.base.suggestions import did_you_mean
 from adjoint.implicit.diagnosis import Watch
 from adjoint.implicit.equation import LinearizedEquation
 from adjoint.implicit.function import ImplicitFunction
-from adjoint.linear.solvers.iteration import TRACED
 from adjoint.optimize.optimum import Optimum
 from adjoint.optimize.programs.certificate import Certificate, check_convex, read_matrix
 from adjoint.optimize.programs.foreign import HIGHS, clarabel_code, need_clarabel, prove_by_highs
 from adjoint.optimize.sets.cones import exponential_cone, psd, second_order_cone
 from adjoint.optimize.statuses import CONVERGED, INFEASIBLE, NO_PROGRESS, UNBOUNDED
-from adjoint.program.trace import primal
+from adjoint.program.trace import TRACED, primal
 from adjoint.program.types import Value
 from adjoint.scipy.sparse.arrays import SparseArray
 

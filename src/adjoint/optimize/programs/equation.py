@@ -15,11 +15,10 @@ import numpy as np
 
 from adjoint.implicit.diagnosis import Watch, call_where
 from adjoint.implicit.equation import Stacked, factor_or_nan
-from adjoint.linear.solvers.iteration import TRACED
 from adjoint.ops.implicit_solve import Equation, is_plain_array, is_same
 from adjoint.optimize.programs.interior_point import Program, conditions_matrix, find_active
 from adjoint.program.program import Program as Recorded
-from adjoint.program.trace import Tracer, primal
+from adjoint.program.trace import TRACED, Tracer, primal
 from adjoint.program.types import Value
 from adjoint.scipy import linalg
 

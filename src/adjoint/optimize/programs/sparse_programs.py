@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from adjoint.base.errors import ShapeError
-from adjoint.linear.solvers.iteration import TRACED
 from adjoint.optimize.optimum import Optimum, Prices
 from adjoint.optimize.programs.certificate import check_convex, read_matrix
 from adjoint.optimize.programs.conic import is_sparse, solve_over_cones
+from adjoint.program.trace import TRACED
 from adjoint.program.types import Value
 from adjoint.scipy import sparse
 

@@ -9,10 +9,10 @@ import numpy as np
 
 from adjoint import tree
 from adjoint.base.errors import RuleError, TreeError
-from adjoint.linear.solvers.iteration import TRACED
 from adjoint.optimize.proximal.term import Term, check_positive, read_step
 from adjoint.optimize.sets.products import Product
 from adjoint.optimize.sets.set import Set
+from adjoint.program.trace import TRACED
 from adjoint.program.types import Value
 
 __all__ = ["add_linear", "add_square", "compose", "conjugate", "from_set", "scale", "separable", "translate"]

@@ -9,12 +9,12 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from adjoint.base.errors import ShapeError
-from adjoint.linear.solvers.iteration import TRACED
 from adjoint.optimize.proximal.term import Term, check_positive, soft
 from adjoint.optimize.sets.eigenvalues import apply_to_singular_values
 from adjoint.optimize.sets.pooling import average_blocks, find_blocks
 from adjoint.optimize.sets.set import face, safe_norm
 from adjoint.optimize.sets.simplices import project_simplex
+from adjoint.program.trace import TRACED
 from adjoint.program.types import Value
 
 __all__ = ["elastic_net", "group", "l1", "l2", "linf", "maximum", "nuclear", "owl"]

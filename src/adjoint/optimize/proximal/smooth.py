@@ -8,9 +8,9 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from adjoint.base.errors import ShapeError
-from adjoint.linear.solvers.iteration import TRACED
 from adjoint.optimize.proximal.term import Term, check_positive
 from adjoint.optimize.sets.set import face
+from adjoint.program.trace import TRACED
 from adjoint.program.types import Value
 
 __all__ = ["huber", "log_barrier", "negentropy", "quadratic", "squared_l2", "zero"]

@@ -11,8 +11,8 @@ import numpy as np
 
 from adjoint import tree
 from adjoint.base.errors import DtypeError, ShapeError
-from adjoint.linear.solvers.iteration import TRACED
 from adjoint.optimize.sets.set import face
+from adjoint.program.trace import TRACED
 from adjoint.program.types import Value
 
 __all__ = ["Term", "check_positive", "read_step", "soft"]

@@ -14,9 +14,9 @@ import numpy as np
 
 from adjoint.api.control_flow import while_loop
 from adjoint.jit import jit
-from adjoint.linear.solvers.iteration import TRACED
 from adjoint.optimize.proximal.term import Term, check_positive
 from adjoint.optimize.sets.set import face
+from adjoint.program.trace import TRACED
 from adjoint.program.types import Value
 
 __all__ = ["total_variation"]

@@ -13,7 +13,6 @@ from adjoint.base.source import user_facing
 from adjoint.base.suggestions import did_you_mean
 from adjoint.implicit.function import ImplicitFunction
 from adjoint.implicit.roots import equation_for
-from adjoint.linear.solvers.iteration import TRACED
 from adjoint.optimize.derivatives import attach_envelope
 from adjoint.optimize.optimum import Optimum
 from adjoint.optimize.oracles import Counter, prepare_call
@@ -21,6 +20,7 @@ from adjoint.optimize.scalars.brackets import ITP, Bisection, Chandrupatla, narr
 from adjoint.optimize.scalars.minima import Golden, Parabolic, bracket_minimum, start_triple
 from adjoint.optimize.scalars.open_methods import Halley, Newton1D, Points, Secant, advance, derive
 from adjoint.optimize.statuses import MAX_ITERATIONS, NOT_FINITE, RUNNING
+from adjoint.program.trace import TRACED
 from adjoint.program.types import Value
 
 __all__ = ["minimize_scalar", "root_scalar"]

@@ -7,11 +7,11 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from adjoint.linear.solvers.iteration import TRACED
 from adjoint.optimize.sets.boxes import Box
 from adjoint.optimize.sets.eigenvalues import apply_to_singular_values
 from adjoint.optimize.sets.set import Set, check_number, face, safe_norm
 from adjoint.optimize.sets.simplices import project_simplex
+from adjoint.program.trace import TRACED
 from adjoint.program.types import Value
 
 __all__ = [

@@ -13,9 +13,9 @@ import numpy as np
 
 from adjoint.base.errors import ShapeError
 from adjoint.implicit.roots import root
-from adjoint.linear.solvers.iteration import TRACED
 from adjoint.optimize.iteration import repeat
 from adjoint.optimize.sets.set import Set, check_number, face, point
+from adjoint.program.trace import TRACED
 from adjoint.program.types import Value
 
 __all__ = ["mahalanobis_ball", "weighted_l2_ball"]

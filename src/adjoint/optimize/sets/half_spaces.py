@@ -8,8 +8,8 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from adjoint.base.errors import ShapeError
-from adjoint.linear.solvers.iteration import TRACED
 from adjoint.optimize.sets.set import Set, face, point
+from adjoint.program.trace import TRACED
 from adjoint.program.types import Value
 
 __all__ = ["affine", "half_space", "hyperplane"]

@@ -12,7 +12,7 @@ import numpy as np
 
 from adjoint.api.control_flow import while_loop
 from adjoint.jit import jit
-from adjoint.linear.solvers.iteration import TRACED
+from adjoint.program.trace import TRACED
 from adjoint.program.types import Value
 
 __all__ = ["average_blocks", "find_blocks"]

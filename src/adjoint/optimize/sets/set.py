@@ -15,7 +15,7 @@ import numpy as np
 from adjoint import tree
 from adjoint.api.gradients import stop_gradient
 from adjoint.base.errors import DtypeError, RuleError, ShapeError
-from adjoint.linear.solvers.iteration import TRACED
+from adjoint.program.trace import TRACED
 from adjoint.program.types import Value
 
 __all__ = ["Set", "check_number", "face", "point", "safe_norm"]

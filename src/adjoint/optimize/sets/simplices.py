@@ -7,9 +7,9 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from adjoint.linear.solvers.iteration import TRACED
 from adjoint.optimize.sets.pooling import average_blocks, find_blocks
 from adjoint.optimize.sets.set import Set, check_number, face
+from adjoint.program.trace import TRACED
 from adjoint.program.types import Value
 
 __all__ = ["OrderSimplex", "Simplex", "order_simplex", "project_simplex", "simplex"]

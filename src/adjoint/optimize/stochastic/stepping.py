@@ -25,7 +25,9 @@ from adjoint.optimize.updates.rule import Rule, apply, is_parameter
 from adjoint.program.types import Value
 from adjoint.tree.state import states
 
-__all__ = ["Report", "TrainingState", "TrainingStep", "training_step"]
+__all__ = ["EAGER", "Report", "TrainingState", "TrainingStep", "training_step"]
+
+EAGER = 200  # steps: a program that runs for fewer is not worth being compiled
 
 
 class TrainingState(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, final
+from typing import Any, final
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from adjoint.linear.solvers.answer import Coded
 from adjoint.program.trace import Tracer
 from adjoint.program.types import Value
 
-__all__ = ["DONE", "INTERRUPTED", "NOT_FINITE", "STOPPED", "STOPPED_EARLY", "Epoch", "Trained"]
+__all__ = ["DONE", "INTERRUPTED", "NOT_FINITE", "STOPPED", "STOPPED_EARLY", "Trained"]
 
 DONE, STOPPED_EARLY, STOPPED, NOT_FINITE, INTERRUPTED = range(5)
 STATUSES = ("done", "stopped early", "stopped", "not finite", "interrupted")
@@ -21,24 +21,6 @@ ADVICE = {
     "with ad.debug.nans() for the operation. The parameters are those before the epoch in which it happened.",
     INTERRUPTED: "It was interrupted from the keyboard; go on with warm=found.state.",
 }
-
-
-class Epoch(NamedTuple):
-    """What `stop` and `callback` are called with after each epoch.
-
-    ```python
-    seen = []
-    ad.optimize.train(lambda w, x: (w - x) ** 2, 0.0, np.arange(4.0), ad.optimize.updates.sgd(0.1), epochs=2,
-                      callback=seen.append)
-    [int(now.epoch) for now in seen]  # → [1, 2]
-    ```
-    """
-
-    epoch: Any  # how many are done
-    steps: Any
-    x: Any  # the parameters
-    fun: Any  # the mean loss of the epoch, each batch before its own update
-    validation: Any  # the loss of the validation data after it; None without
 
 
 @final

@@ -27,15 +27,14 @@ from adjoint.data.sources import Source
 from adjoint.debug import callback as call_back
 from adjoint.implicit.approximate import Unrolled
 from adjoint.jit import jit
+from adjoint.optimize.stochastic.epochs import Epoch
 from adjoint.optimize.stochastic.methods import StochasticMethod
 from adjoint.optimize.stochastic.objectives import FiniteSum, read_loss, sum_losses
-from adjoint.optimize.stochastic.stepping import TrainingState, TrainingStep, training_step
-from adjoint.optimize.stochastic.trained import DONE, INTERRUPTED, NOT_FINITE, STOPPED, STOPPED_EARLY, Epoch, Trained
+from adjoint.optimize.stochastic.stepping import EAGER, TrainingState, TrainingStep, training_step
+from adjoint.optimize.stochastic.trained import DONE, INTERRUPTED, NOT_FINITE, STOPPED, STOPPED_EARLY, Trained
 from adjoint.program.trace import Tracer
 
-__all__ = ["EAGER", "train"]
-
-EAGER = 200  # steps: a program that runs for fewer is not worth being compiled
+__all__ = ["train"]
 
 
 class Plan(NamedTuple):

@@ -10,8 +10,8 @@ from adjoint import tree
 from adjoint.api.control_flow import cond
 from adjoint.base.errors import TreeError
 from adjoint.base.source import user_facing
-from adjoint.linear.solvers.iteration import TRACED
 from adjoint.optimize.updates.rule import Numbers, Rule, apply, like, make_rule, map_parameters, zeros
+from adjoint.program.trace import TRACED
 
 __all__ = ["accumulate", "average", "averaged", "lookahead", "on_plateau"]
 

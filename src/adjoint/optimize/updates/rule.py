@@ -18,7 +18,7 @@ import numpy as np
 from adjoint import tree
 from adjoint.base.errors import ShapeError, TreeError
 from adjoint.base.source import user_facing
-from adjoint.linear.solvers.iteration import TRACED
+from adjoint.program.trace import TRACED
 from adjoint.program.types import Value
 
 __all__ = ["Numbers", "Rule", "apply", "chain", "each", "is_parameter", "like", "make_rule", "map_parameters", "zeros"]

@@ -13,7 +13,7 @@ from typing import Any, final
 import numpy as np
 
 from adjoint.base.source import user_facing
-from adjoint.linear.solvers.iteration import TRACED
+from adjoint.program.trace import TRACED
 
 __all__ = [
     "Schedule", "constant", "cosine", "cosine_restarts", "exponential", "inverse_sqrt", "join", "linear", "one_cycle",
