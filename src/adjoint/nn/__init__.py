@@ -44,6 +44,15 @@ if TYPE_CHECKING:
     from adjoint.nn.evaluation import calibration, conformal
     from adjoint.nn.linear import Bilinear, Embedding, Linear
     from adjoint.nn.losses.classification import cross_entropy
+    from adjoint.nn.losses.linear_models import least_squares, noise_variance, ridge
+    from adjoint.nn.losses.objectives import (
+        average,
+        empirical_risk,
+        generalization_gap,
+        log_prior,
+        posterior,
+        regularized,
+    )
     from adjoint.nn.mlp import MLP
     from adjoint.nn.nearest_neighbors import nearest
     from adjoint.nn.normalization import BatchNorm, GroupNorm, LayerNorm, RMSNorm
@@ -167,6 +176,16 @@ __all__ = [  # noqa: RUF022  (by subject)
     # losses and trust
     "losses",
     "cross_entropy",
+    # objectives and linear models
+    "average",
+    "empirical_risk",
+    "generalization_gap",
+    "log_prior",
+    "posterior",
+    "regularized",
+    "least_squares",
+    "noise_variance",
+    "ridge",
     "calibration",
     "conformal",
     "nearest",
@@ -209,6 +228,8 @@ _HOMES = {
     "initializers": "initializers",
     "losses": "losses",
     "losses.classification": "cross_entropy",
+    "losses.linear_models": "least_squares noise_variance ridge",
+    "losses.objectives": "average empirical_risk generalization_gap log_prior posterior regularized",
     "evaluation.calibration": "calibration",
     "evaluation.conformal": "conformal",
     "nearest_neighbors": "nearest",
