@@ -99,6 +99,18 @@ def reference_fit(figure: Any) -> None:
     right.set(xticks=[], xlabel="datum", title="∂ rate / ∂ y")
 
 
+def coefficient_field(figure: Any) -> None:
+    true, data, _, found = example("coefficient_field")["recover"](24, 80)
+    for ax, field, title in zip(
+        figure.subplots(1, 3), (data, true, found.value), ("data", "true", "found"), strict=True
+    ):
+        same = {} if title == "data" else {"vmin": -0.8, "vmax": 1.0}
+        ax.imshow(
+            field.T, origin="lower", cmap="viridis" if title == "data" else "RdBu", interpolation="bilinear", **same
+        )
+        ax.set(xticks=[], yticks=[], title=title)
+
+
 def language_model(figure: Any) -> None:
     run = example("language_model")["train"](6.0, tuple(np.linspace(0.0, 1.0, 9)))
     seconds, _, bits, _ = zip(*run.history, strict=True)
@@ -119,6 +131,7 @@ DRAWN = {
     "gallery_bundle_adjustment.png": bundle_adjustment,
     "gallery_hyper_cleaning.png": hyper_cleaning,
     "gallery_reference_fit.png": reference_fit,
+    "gallery_coefficient_field.png": coefficient_field,
     "gallery_language_model.png": language_model,
 }
 

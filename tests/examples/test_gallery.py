@@ -16,6 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
         ("hanging_net", (6,), 1),
         ("hyper_cleaning", (300, 10), 2),
         ("reference_fit", (500,), 3),
+        ("coefficient_field", (16, 80), 2),
         ("language_model", (60.0, 100), 1),
     ],
 )

@@ -66,6 +66,7 @@ class Fit:
     objective: Any = field(default=None, metadata={"static": True})  # v ↦ cost, where nothing was traced
     data_scale: Any = None  # ∂r/∂y of a curve fit, for `influence`
     pattern: Pattern | None = field(default=None, metadata={"static": True})  # of a sparse ∂r, whose entries are kept
+    slopes: Any = None  # (ρ', ψ') of each residual, where there is a loss
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or name == "optimum":
@@ -94,7 +95,9 @@ class Fit:
         """C as a matrix, in the order of `ad.tree.ravel(x)`; parameters at a bound have none, zeros stand for them.
 
         With `absolute` the residuals are taken as given in units of their standard deviation; otherwise that is
-        estimated from them. An unknown that the data do not determine is named.
+        estimated from them. An unknown that the data do not determine is named. With a robust loss it is Huber's
+        estimate, k² (Σ ψ² / (m - n)) / (mean ψ')² (JᵀJ)⁻¹ with k = 1 + n/m var ψ' / (mean ψ')², ψ = ρ' r, whatever the
+        residuals are measured in: outliers count as little as they did in the fit.
 
         ```python
         fit = ad.optimize.least_squares(lambda x: np.stack([x[0] - 1.0, 2 * x[1], x[1] - 1]), np.zeros(2))
@@ -115,14 +118,22 @@ class Fit:
         root = (Vt.T / sigma) / self._sizes(J[:, free])[:, None]
         C = np.zeros((n, n), J.dtype)
         C[np.ix_(free, free)] = root @ root.T
-        if self.absolute if absolute is None else absolute:
+        if self.slopes is None and (self.absolute if absolute is None else absolute):
             return C
         if m <= k:
             raise SolveError(
                 f"least_squares: {m} residuals for {k} unknowns leave nothing to estimate their error from. Give "
                 "sigma= and absolute=True, or more data."
             )
-        return C * (r @ r) / (m - k)
+        if self.slopes is None:
+            return C * (r @ r) / (m - k)
+        slow, slope = (np.asarray(primal(part)) for part in self.slopes)
+        mean = np.mean(slope)
+        if not mean > 0:
+            raise SolveError("least_squares: most residuals are larger than loss_scale, where the loss is not convex: "
+                             "it tells no error of the parameters. Give a larger loss_scale.")  # fmt: skip
+        correction = 1.0 + k / m * np.var(slope) / mean**2
+        return C * correction**2 * np.sum((slow * r) ** 2) / (m - k) / mean**2
 
     def _dense_jacobian(self) -> Any:
         """∂r as a matrix."""
@@ -207,7 +218,8 @@ class Fit:
         H = jacfwd(grad(self.objective))(v)[np.ix_(free, free)]
         J = self._dense_jacobian()
         found = np.zeros((len(v), len(J)), dtype_of(types))
-        found[free] = -np.linalg.solve(H, J[:, free].T)
+        pull = J[:, free].T if self.slopes is None else J[:, free].T * np.asarray(self.slopes[1])
+        found[free] = -np.linalg.solve(H, pull)
         if self.data_scale is not None:
             found = found * np.broadcast_to(np.asarray(self.data_scale), (len(J),))
         rows: list[Any] = []

@@ -20,7 +20,7 @@ from adjoint.optimize.iteration import Iterate, run
 from adjoint.optimize.least_squares.fit import Fit, Pattern
 from adjoint.optimize.least_squares.foreign import run_scipy
 from adjoint.optimize.least_squares.gauss_newton import GaussNewton
-from adjoint.optimize.least_squares.losses import read_loss
+from adjoint.optimize.least_squares.losses import derive_loss, read_loss, rescale
 from adjoint.optimize.least_squares.marquardt import LevenbergMarquardt
 from adjoint.optimize.least_squares.problem import Products, Residuals
 from adjoint.optimize.least_squares.sparse_marquardt import SparseMarquardt
@@ -120,8 +120,10 @@ def least_squares(
         x, reports = setting.reported(ending, dict(problem.counts), known)
         size = 1.0 if setting.unknowns.scale is None else setting.unknowns.scale
         reports["state"] = None
-        reports["residuals"] = ending.state.residuals
-        reports["jacobian"] = reported_jacobian(ending.state.jacobian, size, shapes)
+        r = reports["residuals"] = ending.state.residuals
+        reports["slopes"] = None if rho is None else derive_loss(rho, r, loss_scale)
+        weight = None if rho is None else rescale(rho, r, loss_scale)[2]
+        reports["jacobian"] = reported_jacobian(ending.state.jacobian, size, shapes, weight)
         return x, reports
 
     if isinstance(differentiate, Unrolled):
@@ -146,12 +148,18 @@ def least_squares(
     return _fit(setting, optimum, x, reports, args, absolute, shapes[-1] if shapes else None)
 
 
-def reported_jacobian(J: Any, size: Any, shapes: list[Any]) -> Any:
-    """J by its numbers: all of them, those of a sparse matrix (whose pattern goes to `shapes`), or none."""
+def reported_jacobian(J: Any, size: Any, shapes: list[Any], weight: Any = None) -> Any:
+    """∂r by its numbers: all of them, those of a sparse matrix (whose pattern goes to `shapes`), or none.
+
+    `weight` are the factors by which a loss had rescaled its rows.
+    """
     if isinstance(J, Products):
         return np.zeros((0, 0))
     if not hasattr(J, "indptr"):
-        return J / size
+        return J / size if weight is None else J / (size * weight[:, None])
+    if weight is not None:
+        J = J.copy()
+        J.data = J.data / np.repeat(weight, np.diff(J.indptr))
     scaled = J if np.ndim(size) == 0 else (J * (1.0 / size)).tocsr()
     shapes.append(Pattern(scaled.indices, scaled.indptr, scaled.shape))
     return scaled.data
@@ -173,7 +181,8 @@ def _fit(
             return setting.function(setting.unknowns.tree(v if size is None else v / size), setting.fixed, *args)
 
         objective = evaluate
-    return Fit(optimum, reports["residuals"], reports["jacobian"], free, absolute, objective, pattern=pattern)
+    return Fit(optimum, reports["residuals"], reports["jacobian"], free, absolute, objective, pattern=pattern,
+               slopes=reports["slopes"])  # fmt: skip
 
 
 def _sum_losses(residual: Any, rho: Any, size: float) -> Any:

@@ -14,7 +14,7 @@ from adjoint.api.gradients import jvp
 from adjoint.base.suggestions import did_you_mean
 from adjoint.program.types import Value
 
-__all__ = ["LOSSES", "read_loss", "rescale"]
+__all__ = ["LOSSES", "derive_loss", "read_loss", "rescale"]
 
 Loss = Callable[[Value], Value]
 
@@ -63,10 +63,16 @@ def rescale(loss: Loss, r: Value, size: float) -> tuple[Value, Value, Value]:
 
     With these ½ ‖J̃ p + r̃‖² has the gradient of the cost, and its Gauss-Newton Hessian as far as that is positive.
     """
+    slow, slope = derive_loss(loss, r, size)
+    eps = float(np.finfo(r.dtype).eps)
+    weight = np.sqrt(np.maximum(slope, eps * np.maximum(slow, eps)))
+    return 0.5 * size * size * np.sum(loss((r / size) ** 2)), r * slow / weight, weight
+
+
+def derive_loss(loss: Loss, r: Value, size: float) -> tuple[Value, Value]:
+    """ρ' and ψ' = ρ' + 2 ρ'' z, where ψ = ρ' r is the derivative of the cost by a residual."""
     z = (r / size) ** 2
     one = np.ones_like(z)
     first = lambda z: jvp(loss, (z,), (one,))[1]
-    rho, (slow, bend) = loss(z), jvp(first, (z,), (one,))
-    eps = float(np.finfo(r.dtype).eps)
-    weight = np.sqrt(np.maximum(slow + 2 * bend * z, eps * np.maximum(slow, eps)))
-    return 0.5 * size * size * np.sum(rho), r * slow / weight, weight
+    slow, bend = jvp(first, (z,), (one,))
+    return slow, slow + 2 * bend * z
