@@ -66,7 +66,7 @@ class Fit:
     objective: Any = field(default=None, metadata={"static": True})  # v ↦ cost, where nothing was traced
     data_scale: Any = None  # ∂r/∂y of a curve fit, for `influence`
     pattern: Pattern | None = field(default=None, metadata={"static": True})  # of a sparse ∂r, whose entries are kept
-    slopes: Any = None  # (ρ', ψ') of each residual, where there is a loss
+    curvatures: Any = None  # (ρ', ψ') of each residual, where there is a loss
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or name == "optimum":
@@ -118,21 +118,21 @@ class Fit:
         root = (Vt.T / sigma) / self._sizes(J[:, free])[:, None]
         C = np.zeros((n, n), J.dtype)
         C[np.ix_(free, free)] = root @ root.T
-        if self.slopes is None and (self.absolute if absolute is None else absolute):
+        if self.curvatures is None and (self.absolute if absolute is None else absolute):
             return C
         if m <= k:
             raise SolveError(
                 f"least_squares: {m} residuals for {k} unknowns leave nothing to estimate their error from. Give "
                 "sigma= and absolute=True, or more data."
             )
-        if self.slopes is None:
+        if self.curvatures is None:
             return C * (r @ r) / (m - k)
-        slow, slope = (np.asarray(primal(part)) for part in self.slopes)
-        mean = np.mean(slope)
+        slow, curved = (np.asarray(primal(part)) for part in self.curvatures)
+        mean = np.mean(curved)
         if not mean > 0:
             raise SolveError("least_squares: most residuals are larger than loss_scale, where the loss is not convex: "
                              "it tells no error of the parameters. Give a larger loss_scale.")  # fmt: skip
-        correction = 1.0 + k / m * np.var(slope) / mean**2
+        correction = 1.0 + k / m * np.var(curved) / mean**2
         return C * correction**2 * np.sum((slow * r) ** 2) / (m - k) / mean**2
 
     def _dense_jacobian(self) -> Any:
@@ -218,7 +218,7 @@ class Fit:
         H = jacfwd(grad(self.objective))(v)[np.ix_(free, free)]
         J = self._dense_jacobian()
         found = np.zeros((len(v), len(J)), dtype_of(types))
-        pull = J[:, free].T if self.slopes is None else J[:, free].T * np.asarray(self.slopes[1])
+        pull = J[:, free].T if self.curvatures is None else J[:, free].T * np.asarray(self.curvatures[1])
         found[free] = -np.linalg.solve(H, pull)
         if self.data_scale is not None:
             found = found * np.broadcast_to(np.asarray(self.data_scale), (len(J),))

@@ -121,7 +121,7 @@ def least_squares(
         size = 1.0 if setting.unknowns.scale is None else setting.unknowns.scale
         reports["state"] = None
         r = reports["residuals"] = ending.state.residuals
-        reports["slopes"] = None if rho is None else derive_loss(rho, r, loss_scale)
+        reports["curvatures"] = None if rho is None else derive_loss(rho, r, loss_scale)
         weight = None if rho is None else rescale(rho, r, loss_scale)[2]
         reports["jacobian"] = reported_jacobian(ending.state.jacobian, size, shapes, weight)
         return x, reports
@@ -182,7 +182,7 @@ def _fit(
 
         objective = evaluate
     return Fit(optimum, reports["residuals"], reports["jacobian"], free, absolute, objective, pattern=pattern,
-               slopes=reports["slopes"])  # fmt: skip
+               curvatures=reports["curvatures"])  # fmt: skip
 
 
 def _sum_losses(residual: Any, rho: Any, size: float) -> Any:

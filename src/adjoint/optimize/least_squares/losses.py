@@ -63,9 +63,9 @@ def rescale(loss: Loss, r: Value, size: float) -> tuple[Value, Value, Value]:
 
     With these ½ ‖J̃ p + r̃‖² has the gradient of the cost, and its Gauss-Newton Hessian as far as that is positive.
     """
-    slow, slope = derive_loss(loss, r, size)
+    slow, curved = derive_loss(loss, r, size)
     eps = float(np.finfo(r.dtype).eps)
-    weight = np.sqrt(np.maximum(slope, eps * np.maximum(slow, eps)))
+    weight = np.sqrt(np.maximum(curved, eps * np.maximum(slow, eps)))
     return 0.5 * size * size * np.sum(loss((r / size) ** 2)), r * slow / weight, weight
 
 
