@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from adjoint.integrate.adams import Adams
     from adjoint.integrate.adjoints.comparison import AdjointComparison, compare_adjoints
     from adjoint.integrate.bdf import BDF
     from adjoint.integrate.boundary import BoundarySolution, solve_boundary
@@ -33,12 +34,14 @@ if TYPE_CHECKING:
     from adjoint.integrate.stochastic.brownian import Brownian
     from adjoint.integrate.stochastic.methods import StochasticMethod, stochastic_methods
     from adjoint.integrate.stochastic.solve import solve_sde
-    from adjoint.integrate.structure import AsynchronousLeapfrog, Symplectic
+    from adjoint.integrate.structure import AsynchronousLeapfrog, Reversible, ReversibleHeun, Symplectic
     from adjoint.integrate.switching import Switching
+    from adjoint.integrate.taylor import Taylor
     from adjoint.integrate.trajectory import Trajectory
 
 __all__ = [
     "BDF",
+    "Adams",
     "AdjointComparison",
     "AsynchronousLeapfrog",
     "BoundarySolution",
@@ -48,12 +51,15 @@ __all__ = [
     "Event",
     "Integral",
     "Radau",
+    "Reversible",
+    "ReversibleHeun",
     "Rosenbrock",
     "RungeKutta",
     "Split",
     "StochasticMethod",
     "Switching",
     "Symplectic",
+    "Taylor",
     "Trajectory",
     "choose",
     "compare_adjoints",
@@ -76,6 +82,7 @@ __all__ = [
 # Everything is loaded when it is first used.
 _HOMES = {
     "adjoint.integrate.adjoints.comparison": "AdjointComparison compare_adjoints",
+    "adjoint.integrate.adams": "Adams",
     "adjoint.integrate.boundary": "BoundarySolution solve_boundary",
     "adjoint.integrate.bdf": "BDF",
     "adjoint.integrate.radau": "Radau",
@@ -96,8 +103,9 @@ _HOMES = {
     "adjoint.integrate.stochastic.brownian": "Brownian",
     "adjoint.integrate.stochastic.methods": "StochasticMethod stochastic_methods",
     "adjoint.integrate.stochastic.solve": "solve_sde",
-    "adjoint.integrate.structure": "AsynchronousLeapfrog Symplectic",
+    "adjoint.integrate.structure": "AsynchronousLeapfrog Reversible ReversibleHeun Symplectic",
     "adjoint.integrate.switching": "Switching",
+    "adjoint.integrate.taylor": "Taylor",
     "adjoint.integrate.trajectory": "Trajectory",
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names.split()}

@@ -6,6 +6,7 @@ import dataclasses
 from typing import Any
 
 from adjoint.base.suggestions import did_you_mean
+from adjoint.integrate.adams import adams_names, named_adams
 from adjoint.integrate.bdf import BDF
 from adjoint.integrate.diagonal import diagonal_names, named_diagonal
 from adjoint.integrate.explicit import explicit_names, named_explicit
@@ -13,6 +14,7 @@ from adjoint.integrate.radau import Radau
 from adjoint.integrate.rosenbrock import named_rosenbrock, rosenbrock_names
 from adjoint.integrate.structure import named_structure, structure_names
 from adjoint.integrate.switching import named_switching
+from adjoint.integrate.taylor import named_taylor
 
 __all__ = ["choose", "methods"]
 
@@ -39,7 +41,8 @@ def methods() -> list[str]:
     "tsit5" in ad.integrate.methods()  # → True
     ```
     """
-    return ["auto", *explicit_names(), *rosenbrock_names(), *diagonal_names(), "radau", "bdf", *structure_names()]
+    return ["auto", *explicit_names(), *rosenbrock_names(), *diagonal_names(), "radau", "bdf", *structure_names(),
+            *adams_names(), "taylor"]  # fmt: skip
 
 
 def choose(name: str, **changes: Any) -> Any:
@@ -61,7 +64,8 @@ def choose(name: str, **changes: Any) -> Any:
 def _named(key: str) -> Any:
     if key in ("bdf", "radau"):
         return BDF() if key == "bdf" else Radau()
-    return named_explicit(key) or named_rosenbrock(key) or named_diagonal(key) or named_structure(key)
+    found = named_explicit(key) or named_rosenbrock(key) or named_diagonal(key) or named_structure(key)
+    return found or named_adams(key) or named_taylor(key)
 
 
 def choose_method(method: Any, is_large: bool = False) -> Any:

@@ -14,6 +14,7 @@ from adjoint.base.source import user_facing
 from adjoint.conversion.driver import prepare
 from adjoint.debug import check
 from adjoint.integrate.adjoints.continuous import NAMES, check_plan, solve_continuous
+from adjoint.integrate.adjoints.reversible import solve_reversible
 from adjoint.integrate.choosing import choose_method
 from adjoint.integrate.dense import Interpolation
 from adjoint.integrate.derivative import detach, record_flat, types_of
@@ -86,6 +87,7 @@ def solve(
 
     y0, args, what f closes over, both ends of the span, saved times and stops are differentiated; steps are not.
     `adjoint` says how: "discretize" is the exact derivative of the steps, with `checkpoint` as in `while_loop`;
+    "reversible" the same for methods whose steps can be undone, without keeping states;
     "interpolate", "quadrature", "backsolve" and "bvp" solve the adjoint equation backwards, "forward" the variational
     equation: the page on adjoints tells them apart. With control="state and tangents", forward derivatives take part
     in the choice of steps.
@@ -126,8 +128,9 @@ def solve(
         happenings, len(event_theta), bool(rights), adjoint, form=form, stiff_program=stiff_program,
     )  # fmt: skip
     if adjoint != "discretize":
-        if adjoint not in NAMES:
-            raise ValueError(f"{title}: adjoint is {adjoint!r}; it is 'discretize', {' or '.join(map(repr, NAMES))}.")
+        names = (*NAMES, "reversible")
+        if adjoint not in names:
+            raise ValueError(f"{title}: adjoint is {adjoint!r}; it is 'discretize', {', '.join(map(repr, names))}.")
         check_plan(title, adjoint, plan)
         if control != "state":
             raise ValueError(
@@ -144,6 +147,12 @@ def solve(
         steps = known_value(counted.counts.steps)
         most = min(max_steps, MOST_ROWS) + 1 if steps is None else 1 << (2 * int(np.max(steps)) + 8).bit_length()
         plan = plan._replace(kept=most)
+    if adjoint == "reversible":
+        plan = plan._replace(dense=_reversible_steps(title, plan, layout, program, extra, settings, leaves, theta))
+        if dense:
+            raise ValueError(
+                f"{title}: dense=True keeps every step, which adjoint='reversible' does not. Name times, save=."
+            )
     if dense:
         counted = _solved(plan, layout, program, extra, settings, leaves, [*theta, *masses, *event_theta])
         plan = plan._replace(dense=_capacity(title, counted, max_steps))
@@ -151,13 +160,35 @@ def solve(
     return _trajectory(title, plan, layout, extra_structure, extra, settings, ending, save is None)
 
 
-def _capacity(title: str, counted: Ending, most: int) -> int:
+def _reversible_steps(
+    title: str, plan: Plan, layout: Layout, program: Program, extra: Any, settings: Settings, leaves: Any, theta: Any
+) -> int:
+    """How many steps there are at most, whose times are kept."""
+    if not (plan.method.reversible and hasattr(plan.method, "inverse_step")):
+        raise ValueError(f"{title}: adjoint='reversible' undoes steps, and those of {plan.method.name} cannot be. "
+                         "Take 'reversible-heun', 'leapfrog-async', or integrate.Reversible(method).")  # fmt: skip
+    known = [known_value(v) for v in (settings.t0, settings.t1, settings.first_step)]
+    most = int(settings.max_steps)
+    if not plan.method.adaptive and all(v is not None and v.ndim == 0 for v in known):
+        t0, t1, h = (float(v) for v in known)
+        return _rounded(int(np.ceil(abs(t1 - t0) / min(abs(h), abs(t1 - t0)) * (1 - 1e-12))))
+    counted = _solved(plan._replace(adjoint="discretize"), layout, program, extra, settings, leaves, theta)
+    return _capacity(title, counted, most, "adjoint='reversible'")
+
+
+def _rounded(steps: int) -> int:
+    """A little more: of each power of two eight sizes, so that few programs are made."""
+    unit = 1 << max(steps.bit_length() - 4, 0)
+    return -(-steps // unit) * unit
+
+
+def _capacity(title: str, counted: Ending, most: int, asked: str = "dense=True") -> int:
     """How many steps are kept: those that it takes, or max_steps where that is not known yet."""
     steps = known_value(counted.counts.steps)
     if steps is not None:
         return 1 << (int(np.max(steps)) + 1).bit_length()
     if most > MOST_ROWS:
-        raise ValueError(f"{title}: how many steps dense=True keeps is not known while a program is traced. Say how "
+        raise ValueError(f"{title}: how many steps {asked} keeps is not known while a program is traced. Say how "
                          f"many there are at most, max_steps=…, up to {MOST_ROWS}.")  # fmt: skip
     return most + 1
 
@@ -248,6 +279,8 @@ def _record(plan: Plan, layout: Layout, program: Program, extra: Any, types: Any
         with np.errstate(all="ignore"):
             if plan.adjoint == "discretize":
                 ending = run(plan, system, settings, y)
+            elif plan.adjoint == "reversible":
+                ending = solve_reversible(plan, system, settings, y)
             else:
                 ending = solve_continuous(plan.adjoint, plan, system, settings, y)
         ending = _refuse_events(_refuse_failed(ending))

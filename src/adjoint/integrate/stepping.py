@@ -139,6 +139,9 @@ def run(plan: Plan, system: System, settings: Settings, y0: Value) -> Ending:
     evaluations = 1
     if plan.given_step:
         h = np.minimum(np.abs(s.first_step), span)
+    elif hasattr(method, "propose"):
+        known = tree.unflatten(tree.structure(state), detach(tree.leaves(state)))
+        h = np.minimum(method.propose(known, s.rtol, s.atol, plan.norm), span)
     else:
         plain = system.with_theta(detach(system.theta))
         y, f0 = detach([y0])[0], detach([plain(t0, *detach([y0]))])[0]
@@ -184,6 +187,8 @@ def run(plan: Plan, system: System, settings: Settings, y0: Value) -> Ending:
             factor = np.where(trial.rejections > 0, np.minimum(factor, 1.0), factor)
             following = np.abs(trial.h) * factor
             following = np.where(whole, following, np.maximum(following, planned))
+            if hasattr(method, "propose"):
+                following = method.propose(trial.state, s.rtol, s.atol, plan.norm)
         which: Any = None
         grazes: Any = None
         end, y_end = reached, y1

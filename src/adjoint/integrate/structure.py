@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 
 from adjoint.integrate.control import Controller
-from adjoint.integrate.explicit import Step
+from adjoint.integrate.explicit import RungeKutta, Step, named_explicit
 from adjoint.integrate.interpolation import hermite
 from adjoint.program.types import Value
 
-__all__ = ["AsynchronousLeapfrog", "Symplectic", "named_structure", "structure_names"]
+__all__ = ["AsynchronousLeapfrog", "Reversible", "ReversibleHeun", "Symplectic", "named_structure", "structure_names"]
 
 
 class _FixedSteps:
@@ -55,14 +55,23 @@ class AsynchronousLeapfrog(_FixedSteps):
     """
 
     name: str = "leapfrog-async"
+    damping: float = 1.0  # η: c′ = c + 2 η (c̄ - c)
     controller: Controller = field(default=Controller())
+
+    def __post_init__(self) -> None:
+        if self.damping == 0.5:
+            raise ValueError("AsynchronousLeapfrog: with damping 0.5 the step forgets c, and cannot be undone.")
 
     order = 2
     estimate_order = 2
     evaluations = 1
-    symmetric = True
     reversible = True
     symplectic = False
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether a step of -h undoes one of h."""
+        return self.damping == 1.0
 
     def start(self, f: Any, t: Value, y: Value) -> Any:
         """(y, c₀ = f(t₀, y₀))."""
@@ -73,12 +82,141 @@ class AsynchronousLeapfrog(_FixedSteps):
         s, c = state
         half = (0.5 * h).astype(s.dtype)
         middle = s + half * c
-        new = s.dtype.type(2.0) * f(t + 0.5 * h, middle) - c
+        new = c + s.dtype.type(2.0 * self.damping) * (f(t + 0.5 * h, middle) - c)
         return Step((middle + half * new, new), None)
 
     def inverse_step(self, f: Any, t: Value, h: Value, state: Any) -> Any:
         """The state at t from that at t + h."""
+        s, new = state
+        half = (0.5 * h).astype(s.dtype)
+        middle = s - half * new
+        twice = s.dtype.type(2.0 * self.damping)
+        c = (new - twice * f(t + 0.5 * h, middle)) / (s.dtype.type(1.0) - twice)
+        return middle - half * c, c
+
+
+@dataclass(frozen=True)
+class ReversibleHeun(_FixedSteps):
+    """Heun's method with a second state z, whose steps can be undone (Kidger and others 2021).
+
+        z′ = 2 y - z + h f(z),   y′ = y + h/2 (f(z) + f(z′))
+
+    ```python
+    from adjoint import integrate
+    path = integrate.solve(lambda t, y: -y, (0.0, 1.0), 1.0, method="reversible-heun", rtol=1e-5, adjoint="reversible")
+    float(np.round(path.last, 3))  # → 0.368
+    ```
+    """
+
+    name: str = "reversible-heun"
+    adaptive: bool = True  # else steps are those of first_step
+    controller: Controller = field(default=Controller())
+
+    order = 2
+    estimate_order = 1
+    evaluations = 1
+    symmetric = True
+    reversible = True
+    symplectic = False
+
+    def start(self, f: Any, t: Value, y: Value) -> Any:
+        """(y, f(z), z = y)."""
+        return y, f(t, y), y
+
+    def step(self, f: Any, t: Value, h: Value, state: Any) -> Step:
+        """One step, forwards or backwards."""
+        y, rate, z = state
+        dt, one = h.astype(y.dtype), y.dtype.type
+        new = one(2) * y - z + dt * rate
+        after = f(t + h, new)
+        half = one(0.5) * dt
+        return Step((y + half * (rate + after), after, new), half * (after - rate))
+
+    def inverse_step(self, f: Any, t: Value, h: Value, state: Any) -> Any:
+        """The state at t from that at t + h."""
         return self.step(f, t + h, -h, state).state
+
+
+@dataclass(frozen=True)
+class Reversible(_FixedSteps):
+    """Any Runge-Kutta method with a second state z, whose steps can be undone (McCallum and Foster 2024).
+
+        y′ = λ y + (1 - λ) z + Ψ(t, h, z),   z′ = z - Ψ(t + h, -h, y′)
+
+    Ψ is the increment of the method and λ the `coupling`; the order is that of the method.
+
+    ```python
+    from adjoint import integrate
+    method = integrate.Reversible("dopri5")
+    path = integrate.solve(lambda t, y: -y, (0.0, 1.0), 1.0, method=method, adjoint="reversible")
+    float(np.round(path.last, 5))  # → 0.36788
+    ```
+    """
+
+    method: Any
+    coupling: float = 0.999
+
+    reversible = True
+    symmetric = False
+    symplectic = False
+
+    def __post_init__(self) -> None:
+        found = named_explicit(self.method) if isinstance(self.method, str) else self.method
+        if not isinstance(found, RungeKutta):
+            raise TypeError(f"Reversible: {self.method!r} is no explicit Runge-Kutta method; give one, or its name.")
+        if not 0 < self.coupling <= 1:
+            raise ValueError(f"Reversible: coupling is {self.coupling}; it lies between 0 and 1.")
+        object.__setattr__(self, "method", found)
+
+    @property
+    def name(self) -> str:
+        return f"reversible {self.method.name}"
+
+    @property
+    def adaptive(self) -> bool:
+        return self.method.adaptive
+
+    @property
+    def order(self) -> int:
+        return self.method.order
+
+    @property
+    def estimate_order(self) -> int:
+        return self.method.estimate_order
+
+    @property
+    def controller(self) -> Controller:
+        return self.method.controller
+
+    @property
+    def evaluations(self) -> int:
+        return 2 * self.method.evaluations + 1
+
+    def _increment(self, f: Any, t: Value, h: Value, y: Value, rate: Value) -> Step:
+        found = self.method.step(f, t, h, (y, rate))
+        return found._replace(state=found.state[0] - y)
+
+    def start(self, f: Any, t: Value, y: Value) -> Any:
+        """(y, f(y), z = y)."""
+        return y, f(t, y), y
+
+    def step(self, f: Any, t: Value, h: Value, state: Any) -> Step:
+        """One step."""
+        y, _, z = state
+        a = y.dtype.type(self.coupling)
+        ahead = self._increment(f, t, h, z, f(t, z))
+        new = a * y + (y.dtype.type(1) - a) * z + ahead.state
+        rate = f(t + h, new)
+        return Step((new, rate, z - self._increment(f, t + h, -h, new, rate).state), ahead.error)
+
+    def inverse_step(self, f: Any, t: Value, h: Value, state: Any) -> Any:
+        """The state at t from that at t + h."""
+        new, rate, z = state
+        a, one = new.dtype.type(self.coupling), new.dtype.type(1)
+        before = z + self._increment(f, t + h, -h, new, rate).state
+        ahead = self._increment(f, t, h, before, f(t, before)).state
+        y = (new - (one - a) * before - ahead) / a
+        return y, f(t, y), before
 
 
 @dataclass(frozen=True)
@@ -160,8 +298,14 @@ def named_structure(name: str) -> Any:
         w3, w2, w1 = 0.784513610477560, 0.235573213359357, -1.17767998417887
         middle = 1.0 - 2.0 * (w1 + w2 + w3)
         return _composed([w3, w2, w1, middle, w1, w2, w3], 6, name)
+    if name == "yoshida8":  # Yoshida 1990, solution D
+        w = [0.914844246229740, 0.253693336566229, -1.44485223686048, -0.158240635368243, 1.93813913762276,
+             -1.96061023297549, 0.102799849391985]  # fmt: skip
+        return _composed([*w, 1.0 - 2.0 * sum(w), *w[::-1]], 8, name)
+    if name == "reversible-heun":
+        return ReversibleHeun()
     return None
 
 
 def structure_names() -> list[str]:
-    return ["leapfrog-async", "symplectic-euler", "leapfrog", "yoshida4", "yoshida6"]
+    return ["leapfrog-async", "reversible-heun", "symplectic-euler", "leapfrog", "yoshida4", "yoshida6", "yoshida8"]

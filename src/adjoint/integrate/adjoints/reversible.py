@@ -16,11 +16,14 @@ from adjoint import tree
 from adjoint.api.control_flow import scan
 from adjoint.api.gradients import jvp, vjp
 from adjoint.integrate.derivative import detach
+from adjoint.integrate.statuses import FINISHED, NOT_FINITE
+from adjoint.integrate.stepping import Counts, Ending, Plan, Settings, run
+from adjoint.integrate.system import System
 from adjoint.ops.custom import Attach
 from adjoint.program.types import Value, type_of
 from adjoint.transform.custom import BatchedRule
 
-__all__ = ["scan_reversible"]
+__all__ = ["scan_reversible", "solve_reversible"]
 
 Step = Callable[[Sequence[Value], Any, Any], Any]
 
@@ -131,3 +134,59 @@ def _replaced(values: Sequence[Any], moved: Sequence[int], new: Sequence[Any]) -
 def _zero(x: Value) -> Value:
     kind = type_of(x)
     return np.zeros(kind.shape, kind.dtype)
+
+
+def solve_reversible(plan: Plan, system: System, settings: Settings, y0: Value) -> Ending:
+    """The solution by steps that are undone in the backward pass; their times are kept, and end at the saved ones.
+
+    Steps are those of the method, or of its error control, found first and without derivative.
+    """
+    method, capacity = plan.method, plan.dense
+    t0, t1, saves = detach([settings.t0, settings.t1, settings.saves])
+    plain = Settings(*detach(list(settings)))
+    sign = np.where(t1 >= t0, 1.0, -1.0)
+    index = np.arange(capacity + 1)
+    if method.adaptive:
+        first = run(plan._replace(saves=0), system.with_theta(detach(system.theta)), plain, detach([y0])[0])
+        count, code = first.counts.steps, first.code
+        starts = np.concatenate([first.dense.start, np.reshape(t1, (1,))])
+        grid = np.where(index < count, starts, first.t)
+        rejections, evaluations = first.counts.rejections, first.counts.evaluations
+    else:
+        h = np.minimum(np.abs(plain.first_step), np.abs(t1 - t0))
+        count = np.ceil(np.abs(t1 - t0) / h * (1 - 1e-12)).astype(np.int64)
+        grid = np.where(index < count, t0 + sign * h * index, t1)
+        code, rejections = np.int64(FINISHED), np.int64(0)
+        evaluations = count * method.evaluations
+    if plan.saves:
+        grid = sign * np.sort(sign * np.concatenate([grid, saves]))
+    ends = np.where(grid == t0, settings.t0, np.where(grid == t1, settings.t1, grid))
+    xs = (ends[:-1], ends[1:] - ends[:-1])
+
+    def step(theta: Sequence[Value], x: Any, state: Any) -> Any:
+        t, h = x
+        new = method.step(system.with_theta(theta), t, h, state).state
+        return tree.map(lambda a, b: np.where(h == 0, a, b), state, new)
+
+    def undo(theta: Sequence[Value], x: Any, state: Any) -> Any:
+        t, h = x
+        old = method.inverse_step(system.with_theta(theta), t, h, state)
+        return tree.map(lambda a, b: np.where(h == 0, a, b), state, old)
+
+    n = system.size
+    read = lambda state: np.concatenate([method.value(state)[:n], method.derivative(state)[:n]])
+    start = method.start(system, settings.t0, y0)
+    last, rows = scan_reversible(step, undo, start, xs, system.theta, read if plan.saves else None)
+    y = method.value(last)
+    saved = np.zeros((0, n), y.dtype)
+    if plan.saves:
+        rows = np.concatenate([read(start)[None], rows])
+        at = np.sum(sign * grid[None, :] < sign * saves[:, None], axis=1)
+        moved = (settings.saves - saves).astype(y.dtype)[:, None]
+        saved = rows[at][:, :n] + moved * rows[at][:, n:]
+    total = np.sum(np.abs(detach([y])[0])) * np.float64(1.0)
+    code = np.where(np.logical_and(code == FINISHED, np.logical_not(np.isfinite(total))), NOT_FINITE, code)
+    zero = np.int64(0)
+    counts = Counts(count, rejections, evaluations, zero, zero, zero)
+    end = np.where(code == FINISHED, settings.t1, detach([ends])[0][-1])
+    return Ending(end, y, code.astype(np.int64), counts, saved, np.float64(0.0), np.float64(0.0))
