@@ -337,3 +337,14 @@ def test_functions_that_draw_or_write_are_refused_or_harmless():
     with contextlib.suppress(ad.AdjointError):
         optimize.minimize(writes_to_its_argument, start)
     np.testing.assert_array_equal(start, np.zeros(2))
+
+
+def test_lbfgs_by_name_keeps_bounds_and_by_object_refuses_them():
+    f = lambda p: np.sum((p["w"] - 2.0) ** 2) + (p["b"] - 1.0) ** 2
+    start = {"w": np.zeros(5), "b": 0.0}
+    found = optimize.minimize(f, start, method="lbfgs", bounds={"w": (-1.0, 1.0)})
+    assert found.converged
+    np.testing.assert_allclose(found.value["w"], np.ones(5))
+    np.testing.assert_allclose(found.value["b"], 1.0, rtol=1e-6)
+    with pytest.raises(ValueError, match="LBFGS takes no bounds"):
+        optimize.minimize(f, start, method=optimize.LBFGS(), bounds={"w": (-1.0, 1.0)})

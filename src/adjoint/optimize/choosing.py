@@ -66,6 +66,8 @@ def choose_method(title: str, method: Any, problem: Problem) -> Any:
             known = [*METHODS, *SCIPY]
             near = did_you_mean(method, known)
             raise ValueError(f"{title}: {method!r} is no method. {near or 'They are: ' + ', '.join(known) + '.'}")
+        if name == "lbfgs" and problem.bounded:
+            name = "lbfgsb"  # the same method within bounds
         method = METHODS[name]()
     if not all(hasattr(method, name) for name in ("init", "step", "done", "needs")):
         raise TypeError(f"{title}: method is a {type(method).__name__}; it is the name of a method, or an object with "
