@@ -163,17 +163,22 @@ def _call_class(cls: Any) -> Any:
     return functools.partial(_construct, cls) if live_trace() is not None and type(cls) is type else cls
 
 
+def note_made(thing: Any) -> Any:
+    """A new object or container: what the branch or body that is traced writes into it is its own."""
+    region = live_trace()
+    while region is not None and not region.shades:
+        region = region.outer
+    if region is not None:
+        region.note_made(thing)  # type: ignore[attr-defined]
+    return thing
+
+
 def _construct(cls: Any, *args: Any, **kwargs: Any) -> Any:
     """cls(…) with its own `__init__` converted."""
     initialize = cls.__init__
     if cls.__new__ is not object.__new__ or type(initialize) is not FunctionType:
         return cls(*args, **kwargs)
-    made = object.__new__(cls)
-    region = live_trace()
-    while region is not None and not region.shades:
-        region = region.outer
-    if region is not None:
-        region.note_made(made)  # type: ignore[attr-defined]
+    made = note_made(object.__new__(cls))
     finish = getattr(cls, "__post_init__", None)
     if initialize.__code__.co_filename == "<string>" and type(finish) is FunctionType and hasattr(made, "__dict__"):
         made.__dict__["__post_init__"] = MethodType(convert_function(finish), made)  # what dataclasses call at the end

@@ -49,6 +49,7 @@ class Carried:
     def __init__(self, title: str, value: Any) -> None:
         self.title = title
         self.is_set = False  # every iteration assigns it, though it was not before the loop
+        self.is_remade = False  # a list or dict that every iteration makes anew
         self.assume(value)
 
     take_apart = staticmethod(take_apart)
@@ -79,7 +80,7 @@ class Carried:
         """What varies at the end of an iteration; raises `Again` when it is not what was assumed."""
         numbers: list[Value] = []
         skeleton = self.take_apart(value, numbers)
-        if not skeleton.agrees(self.skeleton):
+        if not skeleton.agrees(self.skeleton) and not (self.is_remade and self._has_items_of(skeleton)):
             self._become(skeleton, numbers)
             raise Again
         changed = False
@@ -96,6 +97,12 @@ class Carried:
         for slot, number in zip(self.slots, numbers, strict=True):
             slot.left = number
         return [fit(n, s.kind) for n, s in zip(numbers, self.slots, strict=True) if s.kind is not None]
+
+    def _has_items_of(self, skeleton: Skeleton) -> bool:
+        """Whether it is a list or dict of as many numbers as another one."""
+        own = self.skeleton
+        are_alike = own.kind == skeleton.kind == "container" and own.what == skeleton.what
+        return are_alike and all(part is NUMBER for part in (*own.parts, *skeleton.parts))
 
     def _become(self, skeleton: Skeleton, numbers: list[Value]) -> None:
         """The body leaves something else: a variable that is assigned for the first time is there from then on."""

@@ -51,6 +51,9 @@ def catches_division(node: ast.Try) -> bool:
     return not {"ZeroDivisionError", "ArithmeticError"}.isdisjoint(named)
 
 
+DISPLAYS = (ast.List, ast.ListComp, ast.Dict, ast.DictComp, ast.Set, ast.SetComp)
+
+
 class ExpressionRewriter(ast.NodeTransformer):
     """Rewrites expressions and simple statements.
 
@@ -247,7 +250,7 @@ class ExpressionRewriter(ast.NodeTransformer):
     # ------------------------------------------------------------------ stores
 
     def visit_Assign(self, node: ast.Assign) -> Any:
-        node.value = self.visit(node.value)
+        node.value = self._noted(node.value) if self.native else self.visit(node.value)
         if any(isinstance(target, ast.Tuple | ast.List) for target in node.targets):
             node.value = self.iterated(node.value)
         if all(self._is_plain(target) for target in node.targets):
@@ -319,6 +322,16 @@ class ExpressionRewriter(ast.NodeTransformer):
         if is_new and isinstance(target, ast.Name) and target.id in self.written_into:
             node.value = helper("fresh", node.value, like=node.value)
         return node
+
+    def _noted(self, value: ast.expr) -> ast.expr:
+        """The value, where a new list, dict or set is noted: what a branch or a body writes into it is its own."""
+        if isinstance(value, ast.Tuple):
+            value.elts = [self._noted(one) for one in value.elts]
+            return value
+        parts = (value.left, value.right) if isinstance(value, ast.BinOp) else (value,)
+        is_new = any(isinstance(part, DISPLAYS) for part in parts)
+        visited = self.visit(value)
+        return helper("made", visited, like=value) if is_new else visited
 
     written_into: frozenset[str] = frozenset()  # names of arrays whose items are assigned somewhere in the function
 

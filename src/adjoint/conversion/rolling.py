@@ -45,10 +45,13 @@ MOST_ATTEMPTS = 12
 
 
 class Rolled:
-    """The state of a loop that is traced once; `grows`: lists may grow in it, by a known number of items."""
+    """The state of a loop that is traced once.
 
-    def __init__(self, state: tuple[Any, ...], names: Sequence[str], *, grows: bool = False) -> None:
-        self.grows = grows
+    `grows`: lists may grow in it, by a known number of items. `sure`: at least one iteration runs.
+    """
+
+    def __init__(self, state: tuple[Any, ...], names: Sequence[str], *, sure: bool, grows: bool = False) -> None:
+        self.grows, self.sure = grows, sure
         self.variables = [Carried(name, value) for name, value in zip(names, state, strict=True)]
         self.cells: dict[Any, tuple[Cell, Carried]] = {}
         self.arrays: dict[int, tuple[Tracer, Carried]] = {}
@@ -88,6 +91,7 @@ class Rolled:
         again = self.grows and self._begin_growing(traced)
         if again or self._begin_stacking(traced):
             raise Again
+        self._find_remade(traced)
         pairs = [*zip(self.variables, traced.values, strict=True)]
         pairs += [(one, traced.cells[key][2]) for key, (_, one) in self.cells.items()]
         pairs += [(one, traced.arrays[key][1]) for key, (_, one) in self.arrays.items()]
@@ -104,6 +108,14 @@ class Rolled:
         rows = [row for one in growing for row in one.rows(self.carried)]
         self._note_origins()
         return [*out, *rows]
+
+    def _find_remade(self, traced: Traced) -> None:
+        """The lists and dicts that the last iteration has made, and that have one name behind the loop."""
+        held = [id(value) for value in traced.values]
+        is_alone = self.sure and not any(isinstance(one, Growing) for _, one in self.cells.values())
+        for one, value in zip(self.variables, traced.values, strict=True):
+            is_new = type(value) in (list, dict) and traced.region.has_made(value)
+            one.is_remade = is_alone and is_new and held.count(id(value)) == 1
 
     def _begin_growing(self, traced: Traced) -> bool:
         """Whether a list is found to grow: what is appended becomes a row of the loop's outputs."""
@@ -229,7 +241,7 @@ def roll_while(
     block_code: CodeType,
 ) -> tuple[Any, ...]:
     """A `While`; `sure` when at least one iteration runs."""
-    rolled = Rolled(state, names)
+    rolled = Rolled(state, names, sure=sure)
 
     def trace() -> Any:
         made = _traced_body(rolled, [], lambda _, state: handed_over(body, state))
@@ -275,7 +287,7 @@ def roll_counted(
     """A `Scan` along the items; a `While` where a flag may end it, or the number of items is not known."""
     if isinstance(items, TracedRange):
         return _roll_range(items, body, state, names, stops)
-    rolled = Rolled(state, names, grows=True)
+    rolled = Rolled(state, names, grows=True, sure=(items.length or 0) > begin)
     arrays = items.arrays(begin)
     kinds = [ArrayType(np.shape(a)[1:], type_of(a).dtype) for a in arrays]
     program, captured = _settled(
