@@ -11,7 +11,7 @@ from adjoint.ops.arrays.logsumexp import LogSumExp
 from adjoint.ops.arrays.rearrange import Broadcast, Complex, Concatenate, Convert, Imag, Pad, Real, Reshape, Transpose
 from adjoint.ops.arrays.reduce import ArgSort, Extremum, FlatReduction, Product, Sum
 from adjoint.ops.arrays.scatter_add import ScatterAdd
-from adjoint.ops.arrays.search import ArgPartition, SearchSorted
+from adjoint.ops.arrays.search import ArgPartition, Count, SearchSorted
 from adjoint.ops.elementwise.compare import Exponent
 from adjoint.ops.elementwise.pointwise import MaskedProduct
 from adjoint.ops.elementwise.select import Select, StopGradient
@@ -61,6 +61,8 @@ def array_examples() -> Iterator[Example]:
         if dtype.kind == "f":
             yield Example(Exponent(), (dtype.type(1.3),))
             yield Example(Exponent(), (1.3 * np.exp2(np.arange(-3, 3)).astype(dtype),))
+    yield Example(Count(5), (np.int64(3),))
+    yield Example(Count(1), (np.int64(-2),))
     for side in ("left", "right"):
         yield Example(SearchSorted(side), (np.array([-8.0, 0.0, 8.0]), np.array([[-4.0, 13.0], [-13.0, 4.0]])))
         yield Example(SearchSorted(side), (np.array([-1.0, 0.5, 2.0], np.float32), np.float32(0.7)))

@@ -17,6 +17,7 @@ from adjoint.compile.elements import is_native
 from adjoint.compile.views import Index, Map, View, broadcast, identity, linear, strides_of, through, walks, whole
 from adjoint.ops.arrays.index import Gather, ScatterSum, Slice
 from adjoint.ops.arrays.rearrange import Broadcast, Concatenate, Convert, Pad, Reshape, Transpose
+from adjoint.ops.arrays.search import Count
 from adjoint.ops.elementwise.arithmetic import add
 from adjoint.ops.elementwise.pointwise import Pointwise
 from adjoint.program.op import Op
@@ -40,7 +41,7 @@ Part: TypeAlias = tuple[Atom, Map, Sequence[Window]]  # (operand, map over it, w
 
 
 class Node:
-    """One value inside a loop nest: `kind` is load, point, number, choose or gather."""
+    """One value inside a loop nest: `kind` is load, point, number, choose, gather or count."""
 
     __slots__ = ("args", "axes", "kind", "mask", "number", "op", "position", "type", "types", "var")
 
@@ -49,7 +50,7 @@ class Node:
         self.op: Any = None
         self.types: tuple[ArrayType, ...] = ()
         self.var: Any = None  # load, gather: whose memory
-        self.position: Any = None  # load: the linear index; gather: strides and the rest of the map
+        self.position: Any = None  # load, count: the linear index; gather: strides and the rest of the map
         self.mask: Mask = ()
         self.number: Any = None
 
@@ -214,6 +215,14 @@ class Graph:
         self.checks.append(node)
         return self._add(node)
 
+    def count(self, eq: Equation, index: Map, mask: Mask) -> Node:
+        """start + i: the counters of the loops themselves."""
+        start = self.node(eq.inputs[0], (), mask)
+        out = eq.outputs[0].type
+        node = Node("count", scalar_type(out), axes_of(index[0]))
+        node.position = index[0]
+        return self._point(add, (start, self._add(node)), out)
+
     # Results that are put together from parts
 
     def assemble(self, eq: Equation, parts: Sequence[Part], mask: Mask, *, adds: bool = False) -> Node:
@@ -301,6 +310,7 @@ def _merges_axes(eq: Equation) -> bool:
 
 LAZY.update(dict.fromkeys((Slice, Transpose, Broadcast), LazyRule(Graph.view)))
 LAZY.update({Reshape: LazyRule(Graph.view, reads_memory=_merges_axes)})
+LAZY.update({Count: LazyRule(Graph.count)})
 LAZY.update({Gather: LazyRule(Graph.gather, reads_memory=lambda eq: True, strided=True)})
 
 

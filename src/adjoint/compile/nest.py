@@ -221,7 +221,7 @@ class Nest:
             if axis == self.vector:
                 stride = c
             at = f.add(at, f.mul(self.counters[axis], self.number(c)))
-        return at, stride
+        return at, stride if type(stride) is int else vectors.Step(f, self.number(stride))
 
     def _compute(self, node: Node, width: int, mask: Value | None) -> Element:
         f = self.f
@@ -235,21 +235,33 @@ class Nest:
                 mask = None if mask is None else f.any_lane(mask)
                 return vectors.spread(f, vectors.load(f, node.type.dtype, self.memory(node.var), at, 0, 1, mask), width)
             return vectors.load(f, node.type.dtype, self.memory(node.var), at, stride, width, mask)
+        if node.kind == "count":
+            return self._positions(node.position, width)
         if node.kind == "choose":
             condition = self._windows(node.mask, width, None)
             assert condition is not None
             return vectors.select(f, condition, self.wide(node.args[0], width), self.wide(node.args[1], width))
         return self._gather(node, width, mask)
 
+    def _positions(self, index: Index, width: int) -> Value:
+        """An index in each lane."""
+        f = self.f
+        at, stride = self.locate(index)
+        positions = f.spread(at, width)
+        if stride != 0 and width > 1:
+            positions = f.binary("add", positions, self._steps(stride, width))
+        return positions
+
+    def _steps(self, stride: Any, width: int) -> Value:
+        """0, stride, 2 stride, … in the lanes."""
+        step = stride.value if isinstance(stride, vectors.Step) else self.number(stride)
+        return self.f.binary("mul", self.f.lane_numbers(width), self.f.spread(step, width))
+
     def _windows(self, windows: Mask, width: int, mask: Value | None) -> Value | None:
         """Where all windows are open, in each lane."""
         f = self.f
         for w in windows:
-            at, stride = self.locate(w.index)
-            positions = f.spread(at, width)
-            if stride != 0 and width > 1:
-                steps = f.binary("mul", f.lane_numbers(width), f.spread(self.number(stride), width))
-                positions = f.binary("add", positions, steps)
+            positions = self._positions(w.index, width)
             size = f.spread(self.number(w.high - w.low), width)
             inside = f.icmp("ult", f.binary("sub", positions, f.spread(self.number(w.low), width)), size)
             mask = inside if mask is None else f.binary("and", mask, inside)
@@ -265,7 +277,7 @@ class Nest:
         at, stride = self.locate(rest)
         total = f.spread(at, w)
         if not scalar_index and stride != 0:
-            total = f.add(total, f.binary("mul", f.lane_numbers(w), f.spread(self.number(stride), w)))
+            total = f.add(total, self._steps(stride, w))
         for arg, size, step in zip(node.args, node.number, strides, strict=False):
             index = vectors.number(f, arg.type.dtype, arg.number, w) if arg.kind == "number" else self.wide(arg, w)
             if arg.type.dtype.kind == "b":

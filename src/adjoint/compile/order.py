@@ -102,7 +102,7 @@ def vector_width(graph: Graph, outputs: list[Output], vector: int | None) -> int
 
 def collapse_axes(graph: Graph, outputs: list[Output]) -> tuple[Graph, list[Output]]:
     """Neighboring axes made one where every read and write walks through both as through one."""
-    if any(n.kind in ("gather", "choose") or n.mask for n in graph.nodes):
+    if any(n.kind in ("gather", "choose", "count") or n.mask for n in graph.nodes):
         return graph, outputs
     for axis in range(len(graph.box) - 2, -1, -1):
         low, high = graph.box[axis + 1]

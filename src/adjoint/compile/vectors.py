@@ -23,6 +23,16 @@ def itemsize(dtype: np.dtype[Any]) -> int:
     return dtype.itemsize
 
 
+class Step:
+    """A distance between lanes that is known when the kernel runs."""
+
+    def __init__(self, f: Function, value: Value) -> None:
+        self.f, self.value = f, value
+
+    def __rmul__(self, factor: int) -> Step:
+        return Step(self.f, self.f.mul(self.value, self.f.index(factor)))
+
+
 def load(
     f: Function, dtype: np.dtype[Any], base: Value, at: Value, stride: Any, width: int, mask: Value | None = None
 ) -> Element:
@@ -85,7 +95,9 @@ def _load_guarded(f: Function, kind: str, align: int, pointer: Value, mask: Valu
 
 def _pointers(f: Function, kind: str, base: Value, at: Value, stride: Any, width: int) -> Value:
     steps = f.lane_numbers(width)
-    if isinstance(stride, int):
+    if isinstance(stride, Step):
+        steps = f.binary("mul", steps, f.spread(stride.value, width))
+    elif isinstance(stride, int):
         steps = Value("<" + ", ".join(f"i64 {k * stride}" for k in range(width)) + ">", steps.type)
     positions = f.binary("add", f.spread(at, width), steps)
     return f._new(  # pyright: ignore[reportPrivateUsage]

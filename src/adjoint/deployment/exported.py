@@ -18,6 +18,7 @@ from adjoint import tree
 from adjoint.api.tracing import TracedProgram, trace
 from adjoint.base.errors import ProgramError, ShapeError
 from adjoint.base.source import user_facing
+from adjoint.deployment.counting import Counts
 from adjoint.deployment.files import write_file
 from adjoint.deployment.header import identifiers, write_header
 from adjoint.deployment.library import compile_text, link, write_fixed, write_template
@@ -58,6 +59,8 @@ def export(function: Callable[..., tree.Tree], *types: tree.Tree, name: str | No
     made = Exported(traced, sizes, given, _parameters(function, len(types)))
     for choice in other_sizes(sizes) if sizes else ():
         made.confirm(lambda choice=choice: _trace(function, leaves, structure, choice), choice)
+    if sizes:
+        made.confirm_counts(lambda choice: _trace(function, leaves, structure, choice))
     return made
 
 
@@ -96,7 +99,9 @@ class Exported:
         self.traced, self.sizes, self._shapes = list(traced), tuple(sizes), list(shapes)
         self._parameters = list(parameters)
         self.name = self.traced[0].name
-        self._template = Template([simplify(one.program) for one in traced], sizes) if sizes else None
+        programs = [one.program for one in traced]
+        self._counts = Counts(programs)
+        self._template = Template([simplify(p) for p in self._counts.write(programs)], sizes) if sizes else None
         self._instances: dict[tuple[int, ...], TracedProgram] = {}
 
     def confirm(self, trace_again: Callable[[], TracedProgram], sizes: Mapping[str, int]) -> None:
@@ -107,6 +112,17 @@ class Exported:
         except Exception:  # sizes that the function refuses
             return
         self._template.confirm(traced.program, sizes)
+
+    def confirm_counts(self, trace_again: Callable[[Mapping[str, int]], TracedProgram]) -> None:
+        """Raise where arrays of the program that follow from their positions are others for large sizes."""
+        sizes = self._counts.large_sizes(self.traced[0].program, self.sizes)
+        if sizes is None:
+            return
+        if not self._counts.hold(trace_again(sizes).program, sizes, example_sizes(self.sizes)):
+            raise ProgramError(
+                f"export: for the sizes {dict(sizes)} an array of the program is not what the law says "
+                f"that was found for {example_sizes(self.sizes)}. Take the array as an argument, or export fixed sizes."
+            )
 
     def __call__(self, *args: Any) -> Any:
         return self._call(args)

@@ -101,8 +101,8 @@ class Template:
         if len({reading.skeleton for reading in readings}) > 1:
             raise ProgramError(
                 f"export: the program depends on {', '.join(names)} in more than its sizes: a Python loop over the "
-                "size is unrolled, or an array of that size (np.arange(n), say) is part of the program. Use ad.scan "
-                "or ad.fori_loop for the loop, take the array as an argument, or export fixed sizes."
+                "size is unrolled, or an array of that size (np.arange(n) ** 2, say) is part of the program. Use "
+                "ad.scan or ad.fori_loop for the loop, take the array as an argument, or export fixed sizes."
             )
         self.reading = first
         self._examples = examples = example_sizes(names)

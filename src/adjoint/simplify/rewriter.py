@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.ops.arrays.rearrange import Broadcast, Convert, Reshape
+from adjoint.ops.arrays.search import Count
 from adjoint.ops.elementwise.arithmetic import add, multiply
 from adjoint.ops.elementwise.ufuncs import BY_NAME
 from adjoint.program.op import Op
@@ -293,7 +294,7 @@ class Rewriter:
     def fold(self, op: Op, inputs: tuple[Atom, ...], kind: ArrayType) -> Atom | None:
         """op(inputs) computed now, where all inputs are known and small."""
         size = kind.size
-        if not isinstance(size, int) or size > MOST_ELEMENTS:
+        if not isinstance(size, int) or size > MOST_ELEMENTS or op.__class__ is Count:
             return None
         values: list[Value] = []
         for a in inputs:

@@ -88,3 +88,21 @@ class ArgPartition(Flat):
 
     def flops(self, xs: Sequence[Any], zs: Sequence[Any]) -> tuple[float, float] | None:
         return arithmetic_flops(self, xs, 2 * np.size(xs[0]))
+
+
+@primitive
+class Count(Flat):
+    """z = start, start + 1, …: so many integers. Never written out as a constant, so that it is one for any length."""
+
+    size_fields = ("length",)
+
+    length: Any
+
+    def evaluate(self, *xs: Value) -> Value:
+        return np.arange(int(self.length)) + np.int64(xs[0])
+
+    def result_type(self, *types: ArrayType) -> Any:
+        return ArrayType((self.length,), np.dtype(np.int64))
+
+    def batch(self, xs: Sequence[Value], mapped: Sequence[bool], size: int) -> Value:
+        return np.reshape(xs[0], (size, 1)) + self(np.int64(0))
