@@ -104,3 +104,12 @@ def test_counts():
     switched = integrate.solve(lambda t, y: -1e5 * (y - np.cos(t)), (0.0, 5.0), 0.0)
     assert 0 < switched.factorizations < switched.steps
     assert switched.advice == ""
+
+
+@pytest.mark.parametrize("n", [2, 80])
+def test_auto_takes_a_method_for_mass_matrices(n):
+    mass = np.diag(np.append(np.ones(n - 1), 0.0))
+    f = lambda t, y: np.concatenate([-y[:-1], np.reshape(y[0] + y[-1] - 2.0, (1,))])
+    path = integrate.solve(f, (0.0, 1.0), np.ones(n), mass=mass)
+    assert path.status == "finished"
+    np.testing.assert_allclose(path.last[[0, -1]], [np.exp(-1.0), 2 - np.exp(-1.0)], rtol=1e-5)

@@ -68,9 +68,11 @@ def _named(key: str) -> Any:
     return found or named_adams(key) or named_taylor(key)
 
 
-def choose_method(method: Any, is_large: bool = False) -> Any:
-    """The method that an argument names or is; `auto` takes another stiff one for many equations."""
+def choose_method(method: Any, is_large: bool = False, has_mass: bool = False) -> Any:
+    """The method that an argument names or is; `auto` is another one for many equations and with a mass matrix."""
     if isinstance(method, str):
+        if method.lower() == "auto" and has_mass:  # no explicit method solves M y′ = f
+            return choose("bdf" if is_large else "rodas5p")
         return named_switching(True) if is_large and method.lower() == "auto" else choose(method)
     if not hasattr(method, "step"):
         raise TypeError(f"integrate: method is a {type(method).__name__}; give a name or a method object.")

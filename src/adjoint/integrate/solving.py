@@ -105,7 +105,7 @@ def solve(
     title = "integrate.solve"
     t0, t1 = read_span(title, span)
     leaves, layout = read_state(title, "y0", y0)
-    chosen = choose_method(method, layout.size >= FEW)
+    chosen = choose_method(method, layout.size >= FEW, mass is not None)
     arguments = Arguments(args)
     happenings, event_theta, rights = read_events(title, events, layout, arguments)
     program, theta, extra_structure, extra, stiff_program = _trace(title, f, integrand, layout, arguments, rights)
