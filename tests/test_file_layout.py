@@ -37,6 +37,7 @@ TESTS_ACROSS_FILES = {
     "test_tiny.py",
     "compile/test_random_programs.py",
     "nn/test_references.py",
+    "nn/test_bad_inputs.py",
     "nn/test_layers.py",
     "ops/test_contract.py",
     "ops/test_contract_mutations.py",

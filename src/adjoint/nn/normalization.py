@@ -194,7 +194,8 @@ class BatchNorm:
         if count < 2:
             raise LayerShapeError(
                 title_of(self),
-                f"x is {x.shape}, one number for each feature, which has no variance; train on larger batches",
+                f"x is {x.shape}, one number for each feature, which has no variance; train on larger batches, and "
+                "outside of vmap",
             )
         y, mean, variance = _normalized(x, axes, self.eps)
         features = self.weight.shape

@@ -10,7 +10,7 @@ import numpy as np
 
 from adjoint import tree
 from adjoint.api.control_flow import scan
-from adjoint.base.errors import TreeError
+from adjoint.base.errors import ShapeError, TreeError
 from adjoint.nn.dropping import checked_generator
 from adjoint.nn.locating import apply, shown, title_of
 from adjoint.program.types import Value
@@ -46,6 +46,10 @@ class Stack:
             raise TreeError("Stack: there is no layer to stack.")
         for i, layer in enumerate(layers[1:], 1):
             tree.check_same_structure(f"Stack: layer {i} differs from layer 0", layers[0], layer)
+            for path, one, other in zip(tree.paths(layer), tree.leaves(layer), tree.leaves(layers[0]), strict=True):
+                if np.shape(one) != np.shape(other):
+                    raise ShapeError(f"Stack: {path.removeprefix('.')} of layer {i} has shape {np.shape(one)}, and "
+                                     f"of layer 0 {np.shape(other)}; use Sequential where layers differ.")  # fmt: skip
         return cls(tree.map(lambda *leaves: np.stack(leaves), *layers), checkpoint)
 
     @property

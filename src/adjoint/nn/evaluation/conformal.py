@@ -13,7 +13,7 @@ from typing import Any, final
 import numpy as np
 
 from adjoint.base.errors import ShapeError
-from adjoint.base.source import user_facing
+from adjoint.base.source import user_facing, warn_user
 from adjoint.nn.evaluation import conformal_scores as scores
 from adjoint.nn.losses.shapes import match_shapes
 
@@ -46,6 +46,15 @@ def quantile(scores: Any, coverage: float) -> float:
     return float(given[k - 1]) if k <= given.size else np.inf
 
 
+def _warn_of_too_few(title: str, n: int, coverage: float, threshold: float) -> None:
+    """Sets of everything keep any promise; that is seldom what is meant."""
+    if np.isposinf(threshold):
+        enough = int(np.ceil(coverage / (1 - coverage) - 1e-9))
+        warn_user(f"conformal.{title}: {n} scores promise a coverage of {n / (n + 1):.4g} at most, not {coverage:.4g}: "
+                  f"the threshold is infinite. Take at least {enough} scores, or "
+                  "a smaller coverage.")  # fmt: skip
+
+
 @user_facing
 def threshold_sets(p: Any, gamma: float) -> Any:
     """The classes with a probability above γ, as truth values.
@@ -74,6 +83,7 @@ class Split:
     def calibrate(self, scores: Any) -> Split:
         """Take the quantile of the scores."""
         self.threshold = quantile(scores, self.coverage)
+        _warn_of_too_few("Split", np.size(scores), self.coverage, self.threshold)
         return self
 
     def _known(self) -> float:
@@ -121,6 +131,8 @@ class Mondrian:
         if scores.shape != groups.shape:
             raise ShapeError(f"conformal.Mondrian: scores have shape {scores.shape} and groups {groups.shape}.")
         self.thresholds = {g.item(): quantile(scores[groups == g], self.coverage) for g in np.unique(groups)}
+        for group, threshold in self.thresholds.items():
+            _warn_of_too_few(f"Mondrian, group {group!r}", int(np.sum(groups == group)), self.coverage, threshold)
         return self
 
     def _of(self, groups: Any) -> Any:

@@ -90,8 +90,10 @@ def soft_cross_entropy(z: Any, p: Any, base: float = np.e) -> Value:
     ```
     """
     z, p = match_shapes("soft_cross_entropy", z, p)
-    if not isinstance(p, TRACED) and not np.allclose(np.sum(p, axis=-1), 1.0, atol=1e-4):
-        raise ValueError("losses.soft_cross_entropy: the rows of the targets do not sum to 1; they are probabilities.")
+    if not isinstance(p, TRACED) and not np.allclose(sums := np.sum(p, axis=-1), 1.0, atol=1e-4):
+        wrong = np.ravel(sums)[np.argmax(np.abs(np.ravel(sums) - 1.0))]
+        raise ValueError(f"losses.soft_cross_entropy: the rows of the targets, {p.shape}, do not sum to 1 (one to "
+                         f"{wrong}); they are probabilities: divide by np.sum(p, axis=-1, keepdims=True).")  # fmt: skip
     _look_at_logits(z)
     logs = log_softargmax(z)
     return -np.sum(np.where(p > 0, p * np.where(p > 0, logs, 0.0), 0.0), axis=-1) / _base(base)

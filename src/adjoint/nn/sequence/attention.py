@@ -165,7 +165,8 @@ class MultiHead:
         """Weights of variance 1/width."""
         kv_heads = heads if kv_heads is None else kv_heads
         if heads < 1 or width % heads:
-            raise ValueError(f"MultiHead: {heads} heads do not divide a width of {width}.")
+            fit = ", ".join(str(n) for n in range(1, width + 1) if width % n == 0)
+            raise ValueError(f"MultiHead: {heads} heads do not divide a width of {width}; take {fit}.")
         if kv_heads < 1 or heads % kv_heads:
             raise ValueError(f"MultiHead: {heads} heads cannot share {kv_heads} heads of keys and values evenly.")
         checked_rate("MultiHead", dropout)

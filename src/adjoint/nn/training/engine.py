@@ -143,7 +143,7 @@ class Engine:
                 f"{self.title}: weight has shape {found.shape}, and there are {len(self.source)} examples."
             )
         if not np.all(found >= 0) or not np.any(found > 0):
-            raise ValueError(f"{self.title}: weights are not negative, and not all of them zero.")
+            raise ValueError(f"{self.title}: weights are not negative, and not all of them zero; give some above zero.")
         return found.astype(np.float64)
 
     def start(self, model: Any) -> TrainingState:
@@ -163,6 +163,7 @@ class Engine:
         with np.errstate(all="ignore"):
             found = sum_losses(self.title, self.call(model, batch, noise_of(self.rng, 0)), None, self.size)
         if found.weight is not None:
+            self._refuse_tables(model, batch)
             return True
         n, parts = len(self.source), self.step.accumulate
         reasons = {"the examples have weights": self.weight is not None, "batches are taken in parts": parts > 1,
@@ -172,6 +173,25 @@ class Engine:
                 raise ShapeError(f"{self.title}: the loss gives one number for a batch, and {reason}. Return one "
                                  "number for each example.")  # fmt: skip
         return False
+
+    def _refuse_tables(self, model: Any, batch: Any) -> None:
+        """(n, 1) less (n,) is a table of n × n differences: then a second axis grows with the batch."""
+        shape = lambda batch: np.shape(self._each(model, batch))
+        known = shape(batch)
+        if self.size not in known[1:]:
+            return
+        more = shape(convert_batch(self.source[np.arange(self.size + 1) % len(self.source)], self.dtype))
+        axis = 1 + known[1:].index(self.size)
+        if len(more) == len(known) and more[axis] == self.size + 1:
+            raise ShapeError(f"{self.title}: the loss has shape {known} for {self.size} examples, and axis {axis} "
+                             "grows with the batch, as where predictions (n, 1) meet targets (n,). Take an axis away "
+                             "with f[:, 0], or add one with y[:, None].")  # fmt: skip
+
+    def _each(self, model: Any, batch: Any) -> Any:
+        """The losses of the examples of a batch, before the first step."""
+        with np.errstate(all="ignore"):
+            found = self.call(tree.map(lambda leaf: leaf, model), batch, noise_of(self.rng, 0))
+        return found[0] if isinstance(found, tuple) else found
 
     def pack(self, state: TrainingState) -> tuple[Any, ...]:
         """The leaves of a state, which go from step to step."""

@@ -80,15 +80,15 @@ def decide(prediction: Any, target: Any) -> Value:
     if np.ndim(prediction) == np.ndim(target) + 1:
         return np.argmax(prediction, axis=-1)
     if np.shape(prediction) != np.shape(target):
-        raise ShapeError(f"scores of shape {np.shape(prediction)} do not fit labels of shape {np.shape(target)}: give "
-                         "one row of scores for each label, or one score.")  # fmt: skip
+        raise ShapeError(f"metrics: scores of shape {np.shape(prediction)} do not fit labels of shape "
+                         f"{np.shape(target)}: give one row of scores for each label, or one score.")  # fmt: skip
     return np.where(prediction > 0, 1, 0)
 
 
 def _same(prediction: Any, target: Any) -> None:
     if np.shape(prediction) != np.shape(target):
-        raise ShapeError(f"predictions of shape {np.shape(prediction)} do not fit targets of shape {np.shape(target)}; "
-                         "np.reshape one of them.")  # fmt: skip
+        raise ShapeError(f"metrics: predictions of shape {np.shape(prediction)} do not fit targets of shape "
+                         f"{np.shape(target)}; np.reshape one of them.")  # fmt: skip
 
 
 def _accuracy(prediction: Any, target: Any) -> Value:
