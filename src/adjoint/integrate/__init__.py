@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from adjoint.integrate.rosenbrock import Rosenbrock
     from adjoint.integrate.solving import solve
     from adjoint.integrate.splitting import Split
+    from adjoint.integrate.steady import SteadyState, steady_state
     from adjoint.integrate.stochastic.brownian import Brownian
     from adjoint.integrate.stochastic.methods import StochasticMethod, stochastic_methods
     from adjoint.integrate.stochastic.solve import solve_sde
@@ -56,6 +57,7 @@ __all__ = [
     "Rosenbrock",
     "RungeKutta",
     "Split",
+    "SteadyState",
     "StochasticMethod",
     "Switching",
     "Symplectic",
@@ -76,6 +78,7 @@ __all__ = [
     "solve_boundary",
     "solve_sde",
     "stability_function",
+    "steady_state",
     "stochastic_methods",
 ]
 
@@ -87,6 +90,7 @@ _HOMES = {
     "adjoint.integrate.bdf": "BDF",
     "adjoint.integrate.radau": "Radau",
     "adjoint.integrate.splitting": "Split",
+    "adjoint.integrate.steady": "SteadyState steady_state",
     "adjoint.integrate.choosing": "choose methods",
     "adjoint.integrate.control": "Controller",
     "adjoint.integrate.diagonal": "DiagonallyImplicit",

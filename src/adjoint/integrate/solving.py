@@ -15,6 +15,7 @@ from adjoint.conversion.driver import prepare
 from adjoint.debug import check
 from adjoint.integrate.adjoints.continuous import NAMES, check_plan, solve_continuous
 from adjoint.integrate.adjoints.reversible import solve_reversible
+from adjoint.integrate.algebraic import find_algebraic, settle
 from adjoint.integrate.choosing import choose_method
 from adjoint.integrate.dense import Interpolation
 from adjoint.integrate.derivative import detach, record_flat, types_of
@@ -69,6 +70,7 @@ def solve(
     stops: Any = (),
     integrand: Callable[..., Any] | None = None,
     mass: Any = None,
+    start: str = "check",
     jacobian: Any = "auto",
     events: Any = (),
     adjoint: str = "discretize",
@@ -82,7 +84,8 @@ def solve(
     without it there is the end alone; with `dense`, `path.at(t)` gives y at any time. `events` are those of `Event`;
     `stops` are times at which f jumps. `integrand`, a function of (t, y, *args), is integrated along the path. `mass`
     is a constant matrix M of M y′ = f(t, y), which may be singular: then some equations are algebraic, and a method
-    for stiff equations solves them with the others. `jacobian` says how stiff methods find ∂f/∂y: "dense", "sparse"
+    for stiff equations solves them with the others; start="fix algebraic" first finds algebraic unknowns that fulfill
+    them. `jacobian` says how stiff methods find ∂f/∂y: "dense", "sparse"
     (by its pattern and coloring; also given as a matrix), "free" (by products alone), or what fits, "auto".
 
     y0, args, what f closes over, both ends of the span, saved times and stops are differentiated; steps are not.
@@ -125,7 +128,8 @@ def solve(
     )  # fmt: skip
     plan = Plan(
         chosen, norm, first_step is not None, saves.shape[0], stop_times.shape[0], checkpoint, bool(masses),
-        happenings, len(event_theta), bool(rights), adjoint, form=form, stiff_program=stiff_program,
+        happenings, len(event_theta), bool(rights), adjoint, form=form, stiff_program=stiff_program, start=start,
+        algebraic=find_algebraic(title, start, masses[0]) if masses else None,
     )  # fmt: skip
     if adjoint != "discretize":
         names = (*NAMES, "reversible")
@@ -278,7 +282,8 @@ def _record(plan: Plan, layout: Layout, program: Program, extra: Any, types: Any
             y = np.concatenate([y, np.zeros(system.width - system.size, y.dtype)])
         with np.errstate(all="ignore"):
             if plan.adjoint == "discretize":
-                ending = run(plan, system, settings, y)
+                y, code = settle(plan, system, settings, y)
+                ending = run(plan, system, settings, y, code)
             elif plan.adjoint == "reversible":
                 ending = solve_reversible(plan, system, settings, y)
             else:

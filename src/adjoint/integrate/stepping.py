@@ -42,6 +42,8 @@ class Plan(NamedTuple):
     dense: int = 0  # how many steps are kept
     form: Any = None  # of the Jacobian
     stiff_program: Any = None  # of a split f
+    algebraic: Any = None  # bases of the algebraic equations and unknowns
+    start: str = "check"
     kept: int = 0  # how many steps a continuous adjoint keeps
 
 
@@ -117,7 +119,7 @@ def _as_int(x: int) -> Any:
     return np.int64(x)
 
 
-def run(plan: Plan, system: System, settings: Settings, y0: Value) -> Ending:
+def run(plan: Plan, system: System, settings: Settings, y0: Value, code: Value | None = None) -> Ending:
     """Solve y′ = f(t, y) from t0 to t1."""
     method, s = plan.method, settings
     t0, t1 = detach([s.t0, s.t1])
@@ -153,6 +155,8 @@ def run(plan: Plan, system: System, settings: Settings, y0: Value) -> Ending:
     start_code = np.where(np.isfinite(np.sum(np.abs(detach([method.value(state)])[0]))), RUNNING, NOT_FINITE)
     start_code = np.where(np.isfinite(np.sum(np.abs(detach(tree.leaves(state))[-1]))), start_code, NOT_FINITE)
     start_code = np.where(np.isfinite(t0 + t1), start_code, NOT_FINITE)
+    if code is not None:
+        start_code = np.where(code == RUNNING, start_code, code)
     begin = _Now(
         s.t0, h, state, (np.float64(1.0), np.float64(1.0)), start_code.astype(np.int64),
         Counts(zero, zero, _as_int(evaluations), zero, zero, zero), zero, out, zero, np.float64(0.0),

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from adjoint.api.gradients import vjp, vmap
+from adjoint.debug import check
 from adjoint.integrate.dense import Rows
 from adjoint.integrate.derivative import detach
 from adjoint.integrate.interpolation import evaluate
@@ -201,6 +202,12 @@ class Sweep:
         if not self.after:
             return np.where(moved, run(self.own_plan, equation, own, z).y, z)
         ending = run(self.own_plan, equation, own, z[: self.n])
+        check(
+            np.all(ending.counts.steps < self.plan.kept),
+            f"integrate.solve: adjoint='quadrature' keeps {self.plan.kept} steps of the way back, and it took {{}} of "
+            "them. Use adjoint='interpolate'.",
+            ending.counts.steps,
+        )
         total = self._integrated(ending.dense, equation)
         return np.where(moved, np.concatenate([ending.y, z[self.n :] + total]), z)
 

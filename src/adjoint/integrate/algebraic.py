@@ -1,0 +1,95 @@
+"""Algebraic equations of M y′ = f(t, y) with a singular M: a start that fulfills them, and whether they are of index 1.
+
+With bases L of {v : vᵀ M = 0} and N of {v : M v = 0}, the algebraic equations are Lᵀ f(t, y) = 0, and N a are the
+unknowns that they determine. The index is 1 where Lᵀ J N is regular.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from adjoint.api.control_flow import while_loop
+from adjoint.api.jacobians import jacfwd
+from adjoint.integrate.derivative import detach
+from adjoint.integrate.forms import DENSE
+from adjoint.integrate.newton import norm, solution_of
+from adjoint.integrate.reading import known_value
+from adjoint.integrate.statuses import INCONSISTENT, NOT_INDEX_1, RUNNING
+from adjoint.program.types import Value
+
+__all__ = ["find_algebraic", "settle"]
+
+STARTS = ("check", "fix algebraic")
+SINGULAR = 1e-13
+FAR = 10.0  # tolerances that the start may be away
+
+
+def find_algebraic(title: str, start: str, mass: Any) -> tuple[Any, Any] | None:
+    """(L, N) of a mass matrix as nested tuples; None if it is regular, or not known while a program is traced."""
+    if start not in STARTS:
+        raise ValueError(f"{title}: start is {start!r}; it is 'check' or 'fix algebraic'.")
+    known = known_value(mass)
+    if known is None:
+        if start == "check":
+            return None
+        raise ValueError(f"{title}: start='fix algebraic' needs a mass matrix that is known while a program is traced. "
+                         "Make it a constant.")  # fmt: skip
+    if known.ndim != 2:
+        return None
+    left, sizes, right = np.linalg.svd(known)
+    null = sizes <= 1e-12 * max(float(sizes[0]), 1e-300)
+    if not null.any():
+        return None
+    bases: tuple[Any, Any] = (left[:, null], right[null].T)
+    return tuple(tuple(map(tuple, np.where(np.abs(b) < 1e-15, 0.0, b).tolist())) for b in bases)  # pyright: ignore
+
+
+def settle(plan: Any, system: Any, settings: Any, y: Value) -> tuple[Value, Value | None]:
+    """The start of a solution and the code with which it begins, None where there are no algebraic equations."""
+    if plan.algebraic is None:
+        return y, None
+    weights = settings.atol + settings.rtol * np.abs(detach([y])[0][: system.size])
+    if system.extra:
+        weights = np.concatenate([weights, np.full(system.width - system.size, np.inf, weights.dtype)])
+    own = system.with_theta(system.theta[: len(system.theta) - plan.event_theta])
+    return _settled(own, settings.t0, y, weights, plan.start, plan.algebraic)
+
+
+def _settled(f: Any, t: Value, y: Value, weights: Value, start: str, bases: tuple[Any, Any]) -> tuple[Value, Value]:
+    """The start, moved along N until Lᵀ f = 0 if that is asked for; and the code with which the solution begins."""
+    extra = y.shape[0] - len(bases[0])  # integrals are no unknowns of algebraic equations
+    L, N = (np.concatenate([np.array(b, y.dtype), np.zeros((extra, len(b[0])), y.dtype)]) for b in bases)
+    plain, (time, point) = f.plain(), detach([t, y])
+    defect = lambda a, at=point: L.T @ plain(time, at + N @ a)
+
+    def newton(now: Any) -> Any:
+        a, _, count = now
+        J = jacfwd(defect)(a)
+        d = -np.linalg.solve(J + _guard(J), defect(a))
+        return a + d, norm(N @ d, weights), count + 1
+
+    zero = np.zeros(L.shape[1], y.dtype) + 0 * point[0]
+    J = jacfwd(defect)(zero)
+    sizes = np.linalg.svd(J, compute_uv=False)
+    is_singular = np.logical_not(sizes[-1] > SINGULAR * (np.max(np.abs(J)) + np.max(sizes)))
+    most = 1 if start == "check" else 30
+    goes_on = lambda now: np.logical_and(now[1] > 1e-6, now[2] < most)
+    a, moved, _ = while_loop(goes_on, newton, (zero, np.float64(np.inf), np.int64(0)))
+    is_far = np.logical_not(moved <= (FAR if start == "check" else 1e-3))
+    code = np.where(is_singular, NOT_INDEX_1, np.where(is_far, INCONSISTENT, RUNNING)).astype(np.int64)
+    if start == "check":
+        return y, code
+
+    def F(f: Any, t: Value, y: Value, a: Value) -> Value:
+        return L.T @ f(t, y + N @ a)
+
+    dense = f.changed(f.theta, form=DENSE)
+    return y + N @ solution_of(dense, F, [t, y], a), code
+
+
+def _guard(J: Value) -> Value:
+    """What makes a singular matrix regular: its solution is not used."""
+    is_zero = np.max(np.abs(J)) == 0
+    return np.where(is_zero, 1.0, 0.0).astype(J.dtype) * np.eye(J.shape[0], dtype=J.dtype)
