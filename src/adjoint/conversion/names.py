@@ -13,6 +13,7 @@ from adjoint.conversion.source import SCOPES, SCOPES_OF_EXPRESSIONS
 
 JUMPS = (ast.Return, ast.Break, ast.Continue)
 LOOPS = (ast.For, ast.While)
+_STATEMENTS = ("body", "orelse", "handlers", "finalbody", "cases")  # where statements hold others
 _MATCH_NAMES = ("name", "rest")  # where the patterns of `match` hold the names that they bind
 
 
@@ -46,15 +47,18 @@ def bound_names(nodes: Iterable[ast.AST]) -> list[str]:
     """Names that statements bind, in their scope, in order of the first appearance."""
     names: dict[str, int] = {}
     for node in walk_scope(nodes):
-        position = (getattr(node, "lineno", 0) << 16) + getattr(node, "col_offset", 0)
         for name in _bound_by(node):
+            position = (getattr(node, "lineno", 0) << 16) + getattr(node, "col_offset", 0)
             names[name] = min(position, names.get(name, position))
     return sorted(names, key=lambda name: names[name])
 
 
-def _bound_by(node: ast.AST) -> list[str]:
-    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store | ast.Del):
-        return [node.id] if not getattr(node, "of_comprehension", False) else []
+def _bound_by(node: ast.AST) -> Sequence[str]:
+    if isinstance(node, ast.Name):
+        binds = not isinstance(node.ctx, ast.Load) and not getattr(node, "of_comprehension", False)
+        return (node.id,) if binds else ()
+    if isinstance(node, ast.expr):
+        return ()
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         return [node.name]
     if isinstance(node, ast.ExceptHandler) and node.name:
@@ -160,12 +164,11 @@ def has_jumps(nodes: Iterable[ast.AST], kinds: tuple[type[ast.AST], ...] = JUMPS
             return True
         if isinstance(node, SCOPES):
             continue
-        inside = of_loops or isinstance(node, LOOPS)
-        if isinstance(node, LOOPS) and has_jumps(node.orelse, kinds, of_loops=of_loops):
-            return True
-        children = node.body if isinstance(node, LOOPS) else ast.iter_child_nodes(node)
-        if has_jumps(children, kinds, of_loops=inside):
-            return True
+        for part in _STATEMENTS:  # no expression jumps
+            inner = getattr(node, part, None)
+            is_body = part == "body" and isinstance(node, LOOPS)
+            if inner and has_jumps(inner, kinds, of_loops=of_loops or is_body):
+                return True
     return False
 
 
