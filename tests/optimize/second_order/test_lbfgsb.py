@@ -120,3 +120,22 @@ def test_bounds_are_read_from_any_form():
     vector = lambda x: np.sum((x + 3) ** 2)
     for bounds in ([(-1, None), (-2, 2)], theirs.Bounds([-1, -2], [np.inf, 2])):
         np.testing.assert_allclose(optimize.minimize(vector, np.zeros(2), bounds=bounds).value, [-1.0, -2.0])
+
+
+def test_a_direction_that_does_not_fall_is_no_end():
+    """CUTEst's YFIT, three parameters of sizes from 0.1 to 100: with ten pairs the compact form loses its digits."""
+    y = np.array([21.158931, 17.591719, 14.046854, 10.519732, 7.0058392, 3.5007293, 0.0, -3.5007293, -7.0058392,
+                  -10.519732, -14.046854, -17.591719, -21.158931, -24.753206, -28.379405, -32.042552,
+                  -35.747869])  # fmt: skip
+
+    def cost(p):
+        i = np.arange(17)
+        angle = p[0] * (1 - i / 16) + p[1] * i / 16
+        return np.sum((p[2] * np.tan(angle) - y) ** 2)
+
+    start = np.array([0.6, -0.6, 20.0])
+    box, options = [(None, None), (None, None), (0, None)], {"gtol": 1e-9, "ftol": 1e-16, "maxiter": 5000}
+    best = theirs.minimize(cost, start, jac=ad.grad(cost), method="L-BFGS-B", bounds=box, options=options).fun
+    found = optimize.minimize(cost, start, bounds=(np.array([-np.inf, -np.inf, 0.0]), None), tol=1e-6)
+    assert found.status == "converged"
+    np.testing.assert_allclose(found.fun, best, atol=1e-6)

@@ -17,6 +17,7 @@ from adjoint.optimize.iteration import as_code, judge
 from adjoint.optimize.problem import Problem
 from adjoint.optimize.searches.search import Line
 from adjoint.optimize.searches.strong_wolfe import StrongWolfe
+from adjoint.optimize.second_order.lbfgs import Pairs
 from adjoint.optimize.second_order.quasi_newton import guess_step, judge_search, measure_curvature
 from adjoint.optimize.statuses import RUNNING
 from adjoint.program.types import Value
@@ -34,8 +35,12 @@ class Compact(NamedTuple):
     @staticmethod
     def of(s: Value, y: Value, theta: Value) -> Compact:
         m = len(s)
+        # B does not change with the lengths of pairs; with ⟨s, y⟩ = 1 of each K is as well conditioned as it can be
+        sizes = np.sum(s * y, axis=1)
+        empty = np.logical_not(sizes > 0)
+        length = (1.0 / np.sqrt(np.where(empty, 1.0, sizes)))[:, None]
+        s, y = s * length, y * length
         sy = s @ y.T
-        empty = np.diagonal(sy) == 0
         lower = np.tril(sy, -1)
         one = np.diag(empty.astype(s.dtype))
         top = np.concatenate([-np.diag(np.diagonal(sy)) - one, lower.T], axis=1)
@@ -159,14 +164,21 @@ class LBFGSB:
         g, fresh = state.gradient, state.count == 0
         B = Compact.of(state.s, state.y, state.theta)
         cauchy = find_cauchy_point(problem, B, x, g, lower, upper)
-        target = minimize_subspace(B, x, g, cauchy, lower, upper)
+        free = np.logical_and(cauchy > lower, cauchy < upper)
+        # where no bound is met it is the step of L-BFGS, whose two loops lose fewer digits
+        whole = x - self._newest_last(state).times(g)
+        inside = both(np.all(free), np.all(np.logical_and(whole > lower, whole < upper)))
+        target = problem.when(inside, lambda: whole, lambda: minimize_subspace(B, x, g, cauchy, lower, upper))
         d = target - x
         derivative = np.vdot(g, d)
         falls = both(derivative < 0, np.isfinite(derivative))
         safe = np.where(d != 0, d, 1.0)
         distance = np.where(d > 0, (upper - x) / safe, np.where(d < 0, (lower - x) / safe, np.inf))
         longest = np.maximum(np.min(distance), 1.0)
-        first = either(fresh, np.minimum(guess_step(problem, x, d), 1.0), 1.0 + 0 * derivative)
+        # within a whole box the first model is tried as it is: its step cannot be too long
+        open_side = np.logical_not(np.all(np.isfinite(upper - lower)))
+        careful = both(fresh, open_side)
+        first = either(careful, np.minimum(guess_step(problem, x, d), 1.0), 1.0 + 0 * derivative)
         line = Line(
             x, d, state.value, g, either(falls, derivative, -1.0 + 0 * derivative), first, longest, (lower, upper)
         )
@@ -181,12 +193,20 @@ class LBFGSB:
         rows_s, rows_y = keep(state.s, s), keep(state.y, y)
         theta = either(good, np.vdot(y, y) / either(good, sy, 1.0 + 0 * sy), state.theta)
         lost = no(found.success)
-        code = judge_search(problem, found, state.value, either(falls, derivative, 0 * derivative), fresh)
+        # a direction that does not fall is the fault of the pairs, which are forgotten; without any it is the end
+        promised = either(falls, derivative, either(fresh, 0 * derivative, -np.inf + 0 * derivative))
+        code = judge_search(problem, found, state.value, promised, fresh)
         count = either(lost, 0 * state.count, state.count + either(good, 1, 0))
         return x_new, _State(
             either(found.success, found.value, state.value), gradient, either(lost, 0 * rows_s, rows_s),
             either(lost, 0 * rows_y, rows_y), either(lost, 1.0 + 0 * theta, theta), count, code,
         )  # fmt: skip
+
+    def _newest_last(self, state: _State) -> Pairs:
+        """The pairs as L-BFGS takes them."""
+        sy = np.sum(state.s * state.y, axis=1)
+        rho = np.where(sy > 0, 1.0 / np.where(sy > 0, sy, 1.0), 0.0)
+        return Pairs(state.s, state.y, rho, np.int64(self.memory), 1.0 / state.theta)
 
     def done(self, problem: Problem, x: Value, state: _State) -> Value:
         """Where the projected gradient is small."""
