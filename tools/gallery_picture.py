@@ -123,6 +123,43 @@ def language_model(figure: Any) -> None:
     ax.set(ylim=(0, None))
 
 
+def lasso_path(figure: Any) -> None:
+    penalties, w, rates = example("lasso_path")["path"](60)
+    ax = figure.add_subplot(xlabel="penalty λ", title="a lasso path and its tangents", xscale="log")
+    ax.plot(penalties, w, lw=1)
+    for k in range(6, 60, 9):
+        near = penalties[k] * np.array([0.85, 1.15])
+        ax.plot(near, w[k] + (near - penalties[k])[:, None] * rates[k], color="0.2", lw=2, alpha=0.5)
+
+
+def model_predictive_control(figure: Any) -> None:
+    program = example("model_predictive_control")
+    start = np.array([2.0, 0.0])
+    ax = figure.add_subplot(xlabel="time", title="a cart that stops at its mark, within limits")
+    for weights, style in ((np.zeros(2), "-"), (np.array([0.7, -0.3]), "--")):
+        states, forces, _ = ad.jit(lambda w: program["drive"](w, start, 40))(weights)
+        time = program["STEP"] * np.arange(40)
+        for curve, color, name in (
+            (states[:, 0], "C0", "position"),
+            (states[:, 1], "C1", "speed"),
+            (forces, "C2", "force"),
+        ):
+            ax.plot(time, curve, style, color=color, label=name if style == "-" else None)
+    for limit in (-program["SPEED"], program["FORCE"]):
+        ax.axhline(limit, color="0.7", lw=1, ls=":")
+    ax.legend(frameon=False)
+
+
+def portfolio(figure: Any) -> None:
+    risk, gain, prices = example("portfolio")["frontier"](80)
+    left, right = figure.subplots(1, 2)
+    left.plot(risk, gain)
+    left.set(xlabel="risk", ylabel="return", title="portfolios")
+    right.plot(risk, prices, label=[f"sector {k}" for k in range(prices.shape[1])])
+    right.set(xlabel="risk", title="prices of limits")
+    right.legend(frameon=False)
+
+
 DRAWN = {
     "gallery_pendulum_swing_up.png": swing_up,
     "gallery_gaussian_process.png": gaussian_process,
@@ -133,6 +170,9 @@ DRAWN = {
     "gallery_reference_fit.png": reference_fit,
     "gallery_coefficient_field.png": coefficient_field,
     "gallery_language_model.png": language_model,
+    "gallery_lasso_path.png": lasso_path,
+    "gallery_model_predictive_control.png": model_predictive_control,
+    "gallery_portfolio.png": portfolio,
 }
 
 

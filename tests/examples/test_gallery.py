@@ -18,6 +18,9 @@ ROOT = Path(__file__).resolve().parent.parent.parent
         ("reference_fit", (500,), 3),
         ("coefficient_field", (16, 80), 2),
         ("language_model", (60.0, 100), 1),
+        ("lasso_path", (12,), 3),
+        ("model_predictive_control", (20,), 3),
+        ("portfolio", (8,), 3),
     ],
 )
 def test_program(name: str, arguments: tuple[int, ...], marks: int, capsys: pytest.CaptureFixture[str]) -> None:
