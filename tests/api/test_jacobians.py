@@ -294,8 +294,7 @@ def test_a_compiled_jacobian_leaves_out_iterations_that_were_given_up() -> None:
 
 @pytest.mark.parametrize("derivative", [ad.jacfwd, ad.jacrev, ad.jacobian, ad.hessian])
 def test_directions_of_a_program_go_through_a_loop(derivative: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jacobians, "LARGE", 0)
-    monkeypatch.setattr(jacobians, "CACHE", 1)
+    monkeypatch.setattr(jacobians, "_chunk_of_program", lambda recorded: 4)
     rng = np.random.default_rng(3)
     A = rng.normal(size=(5, 13))
 
@@ -316,8 +315,7 @@ def test_directions_of_a_program_go_through_a_loop(derivative: Any, monkeypatch:
 
 
 def test_complex_directions_go_through_a_loop(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jacobians, "LARGE", 0)
-    monkeypatch.setattr(jacobians, "CACHE", 1)
+    monkeypatch.setattr(jacobians, "_chunk_of_program", lambda recorded: 4)
     rng = np.random.default_rng(4)
     z = rng.normal(size=11) + 1j * rng.normal(size=11)
     f = lambda z: np.sin(z) * z[::-1]
@@ -327,3 +325,23 @@ def test_complex_directions_go_through_a_loop(monkeypatch: pytest.MonkeyPatch) -
     real = lambda x: np.exp(1j * x) * x[0]
     x = rng.normal(size=11)
     np.testing.assert_allclose(ad.jit(ad.jacrev(real))(x), ad.jacfwd(real)(x), rtol=1e-12)
+
+
+def test_chunks_of_programs_fit_into_the_cache() -> None:
+    """Unless a large matrix would be read again for each of them."""
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(100, 10))
+
+    def network(t: Any) -> Any:
+        W, v = t[:300].reshape(10, 30), t[300:]
+        return np.sum((np.tanh(X @ W) @ v) ** 2)
+
+    def logistic(w: Any) -> Any:
+        return np.sum(np.logaddexp(0.0, FEATURES @ w))
+
+    FEATURES = rng.normal(size=(8000, 90))
+    for f, n, is_loop in ((network, 330, True), (logistic, 90, False)):
+        x = rng.normal(size=n)
+        program = str(ad.jit(ad.hessian(f)).lower(x).program)
+        assert ("scan" in program) == is_loop
+    np.testing.assert_allclose(ad.jit(ad.hessian(network))(np.ones(330)), ad.hessian(network)(np.ones(330)), rtol=1e-10)

@@ -12,11 +12,12 @@ from adjoint import tree
 from adjoint.api.control_flow.stacks import map as map_elements
 from adjoint.api.function import Options
 from adjoint.api.gradients import Function, Transformed
-from adjoint.base.errors import DtypeError
+from adjoint.base.errors import AdjointError, DtypeError
 from adjoint.base.records import record
 from adjoint.base.source import user_facing
+from adjoint.program.op import Op
 from adjoint.program.trace import live_trace
-from adjoint.program.types import Value, type_of
+from adjoint.program.types import ArrayType, Value, type_of
 from adjoint.transform.arguments import Argnums, Selection, fresh, select
 from adjoint.transform.batch_driver import run_batch
 from adjoint.transform.drivers import Linearized, check_floating
@@ -30,7 +31,7 @@ PULL_COST = 1.1  # what a pulled direction costs, in pushed ones: about the same
 MEMORY = 1 << 29  # bytes that the directions which run at the same time may take by default
 CACHE = 1 << 19  # bytes of the largest value that they compute in a program, where they go through a loop …
 LARGE = 1 << 22  # … which they do when all at once would take more than this
-FEW = 8  # directions are as good as one
+FEW = 16  # directions, at least, so that products of matrices have something to do
 
 
 @user_facing
@@ -186,12 +187,22 @@ def default_chunk(recorded: Linearized) -> int | None:
     A direction takes one number for each number that the record computed, and one for each input and output.
     """
     if _is_recorded():
-        extents = [_extent(entry) for entry in recorded.entries]
-        size = min(numbers(recorded.input_types), numbers(recorded.output_types))
-        each = 8 * max((1, *extents))
-        return None if size * each <= LARGE else max(FEW, CACHE // each)
+        return _chunk_of_program(recorded)
     each = numbers(recorded.input_types) + numbers(recorded.output_types) + sum(map(_extent, recorded.entries))
     return max(1, MEMORY // (8 * max(1, each)))
+
+
+def _chunk_of_program(recorded: Linearized) -> int | None:
+    """As many as fit into the cache, unless what each chunk reads again is more than what then need not be written."""
+    size = min(numbers(recorded.input_types), numbers(recorded.output_types))
+    each = 8 * max((1, *map(_computed, recorded.entries)))
+    chunk = max(FEW, CACHE // each)
+    if size * each <= LARGE or size <= chunk:
+        return None
+    again = 8 * max(map(_extent, recorded.entries)) * (size // chunk)
+    if 2 * again <= size * each:
+        return chunk
+    return None if size * each <= MEMORY else max(FEW, MEMORY // each)
 
 
 def _is_recorded() -> bool:
@@ -210,6 +221,19 @@ def _extent(entry: Any) -> int:
     held = (*(x if isinstance(x, _SEQUENCE) else (x,)), y, *(z if isinstance(z, _SEQUENCE) else (z,)), *(types or ()))
     known = [v.shape for v in held if hasattr(v, "shape") and all(isinstance(n, int) for n in v.shape)]
     return max(map(math.prod, known), default=0)
+
+
+def _computed(entry: Any) -> int:
+    """About how many numbers the entry computes for a direction: what it only reads, as a matrix, is not counted."""
+    op, _, _, x, *_ = entry
+    if not isinstance(op, Op) or op.several or not isinstance(x, _SEQUENCE):
+        return _extent(entry)
+    kinds = [v if isinstance(v, ArrayType) else type_of(v) for v in x]
+    try:
+        shape = op.result_type(*kinds).shape
+    except (AdjointError, ValueError, TypeError):
+        return _extent(entry)
+    return math.prod(shape) if all(isinstance(n, int) for n in shape) else 0
 
 
 _SEQUENCE: Any = (tuple, list)
