@@ -21,6 +21,9 @@ INLINED = "alwaysinline nounwind"
 LONG, COPIES = 24, 12
 # A note on a branch: its condition hardly ever holds. What is needed on the other way stays in registers.
 RARELY = ', !prof !{!"branch_weights", i32 1, i32 4095}'
+# Another: the processor foresees the way, whichever it is. So it stays a branch; where LLVM chooses between the values
+# of both sides, all that follows waits for the condition.
+FORESEEN = ', !prof !{!"branch_weights", i32 1, i32 127}'
 
 
 class Module:
@@ -378,6 +381,6 @@ _written: dict[tuple[str, str], tuple[str, dict[str, str]]] = {}  # functions of
 
 
 __all__ = [
-    "BITS", "RARELY", "Function", "Module", "Value", "Writer", "lanes", "like", "mangled", "number_text", "scalar_of",
-    "shared_function", "vector_of",
+    "BITS", "FORESEEN", "RARELY", "Function", "Module", "Value", "Writer", "lanes", "like", "mangled", "number_text",
+    "scalar_of", "shared_function", "vector_of",
 ]  # fmt: skip

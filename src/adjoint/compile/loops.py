@@ -13,7 +13,7 @@ from adjoint.compile import vectors
 from adjoint.compile.attention import Watch
 from adjoint.compile.emit import Emitter, Operand, lowers
 from adjoint.compile.histories import Stacks, walk
-from adjoint.compile.ir import Value
+from adjoint.compile.ir import FORESEEN, Value
 from adjoint.compile.overwriting import takes_over, updates_in_place
 from adjoint.compile.plan import Single
 from adjoint.compile.products import wants_packing
@@ -278,7 +278,7 @@ def write_cond(emitter: Emitter, op: Cond, eq: Equation) -> None:
         other = f.new_block("branch")
         if not last:
             mine = f.new_block("branch")
-            f.branch(f.icmp("sle", index, f.index(k)), mine, other)
+            f.branch(f.icmp("sle", index, f.index(k)), mine, other, FORESEEN)
             f.begin(mine)
         inline(emitter, program, eq.inputs[1:], eq.outputs)
         emitter.shared.sizes = dict(known)
