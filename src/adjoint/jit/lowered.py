@@ -14,12 +14,13 @@ if TYPE_CHECKING:
     from adjoint.compile.lower import LoweredCode
     from adjoint.compile.runtime_sizes import name_sizes
     from adjoint.simplify import simplify
+    from adjoint.simplify.finish import finish
 else:
     expand_program = deferred("adjoint.compile.expand", "expand_program")
     LoweredCode = deferred("adjoint.compile.lower", "LoweredCode")
     name_sizes = deferred("adjoint.compile.runtime_sizes", "name_sizes")
     simplify = deferred("adjoint.simplify", "simplify")
-from adjoint.simplify.finish import finish
+    finish = deferred("adjoint.simplify.finish", "finish")
 
 
 class Lowered:
