@@ -75,6 +75,7 @@ LAZY = {
     "attrs",
     "attr",
     "clarabel",
+    "glob",
     "html",
     "llvmlite",
     "matplotlib",

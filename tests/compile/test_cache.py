@@ -126,9 +126,9 @@ def test_what_was_not_used_longest_goes_first(folder: Path) -> None:
         os.utime(folder / f"{str(i) * 64}.object", (i, i))
     assert cache.lookup("0" * 64) is not None  # used now
     size = cache.info().bytes
-    cache.sweep(folder, size)
+    cache.sweep(str(folder), size)
     assert cache.info().files == 10
-    cache.sweep(folder, size // 2)
+    cache.sweep(str(folder), size // 2)
     kept = sorted(path.name[0] for path in folder.iterdir())
     assert kept == ["0", "7", "8", "9"]
     assert cache.info().bytes <= size // 2
@@ -147,7 +147,7 @@ def test_unfinished_files_go_when_they_are_old(folder: Path) -> None:
     for path in (old, new):
         path.write_bytes(b"half")
     os.utime(old, (1, 1))
-    cache.sweep(folder, 10**9)
+    cache.sweep(str(folder), 10**9)
     assert sorted(path.suffix for path in folder.iterdir()) == [".object", ".unfinished"]
     assert new.exists()
 
@@ -205,9 +205,9 @@ def test_the_folder_of_the_user(value: str, tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(sys, "platform", "linux")
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_CACHE_HOME", value)
-    assert cache._users_directory() == tmp_path / ".cache" / "adjoint"
+    assert cache._users_directory() == str(tmp_path / ".cache" / "adjoint")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "elsewhere"))
-    assert cache._users_directory() == tmp_path / "elsewhere" / "adjoint"
+    assert cache._users_directory() == str(tmp_path / "elsewhere" / "adjoint")
 
 
 def test_threads_share_it() -> None:

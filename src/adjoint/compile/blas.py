@@ -11,10 +11,10 @@ take Fortran's arguments: everything by pointer, 32-bit integers, matrices by co
 from __future__ import annotations
 
 import ctypes
+import os
 import sys
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 # OpenBLAS is built under several names, with a prefix, a suffix, or both.
@@ -60,14 +60,16 @@ def _libraries() -> Iterator[ctypes.CDLL]:
     """The libraries in which OpenBLAS's own functions may be found."""
     import scipy.linalg.cython_blas as cython_blas
 
-    own = Path(str(cython_blas.__file__))
+    own = str(cython_blas.__file__)
     paths = [own]  # a symbol is looked for in what the module links to as well
     if sys.platform == "win32":  # here it is not
-        site = own.parents[2]
-        paths += [*site.glob("scipy.libs/*openblas*.dll"), *site.glob("scipy/.libs/*openblas*.dll")]
+        import glob
+
+        site = os.path.dirname(os.path.dirname(os.path.dirname(own)))
+        paths += [path for part in ("scipy.libs", "scipy/.libs") for path in glob.glob(f"{site}/{part}/*openblas*.dll")]
     for path in paths:
         try:
-            yield ctypes.CDLL(str(path))
+            yield ctypes.CDLL(path)
         except OSError:
             continue
 

@@ -19,7 +19,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from adjoint.base.config import config
@@ -68,14 +67,14 @@ _count = _Count()
 # Keys
 
 
-def _python_files(folder: str) -> Iterator[tuple[str, int, int]]:
-    """(path, size, time of the last change) of all Python files in a folder."""
-    with os.scandir(folder) as entries:  # Path.rglob takes five times as long
+def _python_files(folder: str, deep: bool = True) -> Iterator[tuple[str, int, int]]:
+    """(path, size, time of the last change) of all Python files in a folder, and in those in it."""
+    with os.scandir(folder) as entries:
         for entry in entries:
             if entry.name.endswith(".py"):
                 status = entry.stat()
                 yield entry.path, status.st_size, status.st_mtime_ns
-            elif entry.name != "__pycache__" and entry.is_dir():
+            elif deep and entry.name != "__pycache__" and entry.is_dir():
                 yield from _python_files(entry.path)
 
 
@@ -87,21 +86,26 @@ _MAKERS = ("base", "compile", "numpy", "ops", "program", "scipy", "simplify", "t
 def _own_source() -> str:
     """A hash of the library's version and of the times of its files: whatever may change the code that is made."""
     digest = hashlib.sha256()
-    root = Path(__file__).parents[1]
-    files = sorted(file for part in _MAKERS if (root / part).is_dir() for file in _python_files(str(root / part)))
-    files += [(str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in sorted(root.glob("*.py"))]
-    if not files:  # the library is in an archive: what its files were last time is not known
+    root = os.path.dirname(os.path.dirname(__file__))
+    folders = [folder for part in _MAKERS if os.path.isdir(folder := os.path.join(root, part))]
+    if not folders:  # the library is in an archive: what its files were last time is not known
         return os.urandom(16).hex()
-    digest.update((root / "__init__.py").read_bytes())
-    digest.update(repr([(path[len(str(root)) :], size, time) for path, size, time in files]).encode())
+    files = sorted(file for folder in folders for file in _python_files(folder))
+    files += sorted(_python_files(root, deep=False))
+    with open(os.path.join(root, "__init__.py"), "rb") as file:
+        digest.update(file.read())
+    digest.update(repr([(path[len(root) :], size, time) for path, size, time in files]).encode())
     return digest.hexdigest()
 
 
 @cache
 def _environment() -> str:
     """What machine code depends on besides the text: the machine, LLVM, and how it is called."""
-    called = Path(str(machine.__file__))
-    how = hashlib.sha256(called.read_bytes()).hexdigest() if called.is_file() else os.urandom(16).hex()
+    try:
+        with open(str(machine.__file__), "rb") as file:
+            how = hashlib.sha256(file.read()).hexdigest()
+    except OSError:
+        how = os.urandom(16).hex()
     return json.dumps([sys.platform, *machine.identify(), how])
 
 
@@ -122,32 +126,38 @@ def key(*parts: str | bytes) -> str:
 # Files
 
 
-def directory() -> Path | None:
+def directory() -> str | None:
     """The folder of the cache, made and checked; None when nothing is kept."""
     if not config.cache:
         return None
     try:
-        return _usable(config.cache_dir or str(_users_directory()))
+        return _usable(config.cache_dir or _users_directory())
     except (OSError, RuntimeError) as problem:
         _count.problem = str(problem)
         return None
 
 
-def _users_directory() -> Path:
+def _users_directory() -> str:
     if sys.platform == "win32" and (local := os.environ.get("LOCALAPPDATA")):
-        return Path(local) / "adjoint" / "Cache"
+        return os.path.join(local, "adjoint", "Cache")
+    home = os.path.expanduser("~")
+    if home == "~":
+        raise RuntimeError("The folder of the user is not known, so that no machine code is kept.")
     if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "adjoint"
+        return os.path.join(home, "Library", "Caches", "adjoint")
     caches = os.environ.get("XDG_CACHE_HOME", "")
-    return (Path(caches) if os.path.isabs(caches) else Path.home() / ".cache") / "adjoint"
+    return os.path.join(caches if os.path.isabs(caches) else os.path.join(home, ".cache"), "adjoint")
 
 
-def _usable(name: str) -> Path:
+def _usable(name: str) -> str:
     """The folder of that name: ours alone, since what is in it will be run."""
-    path = Path(name).expanduser()
-    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path = os.path.expanduser(name)
+    os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+    if not os.path.isdir(path):
+        with suppress(FileExistsError):  # another process was first
+            os.mkdir(path, 0o700)
     if hasattr(os, "getuid"):
-        status = path.stat()
+        status = os.stat(path)
         if status.st_uid not in (os.getuid(), 0) or status.st_mode & 0o022:
             raise PermissionError(f"{path}: others may write here, so that no machine code is kept in it.")
     return path
@@ -156,14 +166,15 @@ def _usable(name: str) -> Path:
 def lookup(key: str) -> tuple[bytes, dict[str, Any]] | None:
     """The object that is kept under a key, and the facts about it."""
     folder = directory()
-    entry = None if folder is None else _read(folder / f"{key}{_SUFFIX}", key)
+    entry = None if folder is None else _read(os.path.join(folder, f"{key}{_SUFFIX}"), key)
     _count.add("misses" if entry is None else "hits")
     return entry
 
 
-def _read(path: Path, key: str) -> tuple[bytes, dict[str, Any]] | None:
+def _read(path: str, key: str) -> tuple[bytes, dict[str, Any]] | None:
     try:
-        content = path.read_bytes()
+        with open(path, "rb") as file:
+            content = file.read()
     except OSError:
         return None
     if len(content) < _HEAD.size:
@@ -176,7 +187,7 @@ def _read(path: Path, key: str) -> tuple[bytes, dict[str, Any]] | None:
     if said["key"] != key:
         return None
     with suppress(OSError):  # the time of the last use decides what goes first
-        if time.time() - path.stat().st_mtime > _FRESH:
+        if time.time() - os.stat(path).st_mtime > _FRESH:
             os.utime(path)
     return bytes(rest[length:]), said["facts"]
 
@@ -197,7 +208,7 @@ def keep(key: str, content: bytes, facts: Mapping[str, Any] | None = None) -> No
         with os.fdopen(handle, "wb") as file:
             file.write(head)
             file.write(rest)
-        os.replace(unfinished, folder / f"{key}{_SUFFIX}")
+        os.replace(unfinished, os.path.join(folder, f"{key}{_SUFFIX}"))
     except OSError as problem:
         _count.problem = str(problem)
         with suppress(OSError):
@@ -208,7 +219,7 @@ def keep(key: str, content: bytes, facts: Mapping[str, Any] | None = None) -> No
         sweep(folder, config.cache_size * 1_000_000)
 
 
-def _files(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
+def _files(folder: str) -> Iterator[tuple[str, os.stat_result]]:
     """The cache's own files."""
     try:
         listed = list(os.scandir(folder))
@@ -217,16 +228,16 @@ def _files(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
     for entry in listed:
         if entry.name.endswith((_SUFFIX, _UNFINISHED)):
             with suppress(OSError):  # another process may have removed it
-                yield Path(entry.path), entry.stat()
+                yield entry.path, entry.stat()
 
 
-def sweep(folder: Path, allowed: int) -> None:
+def sweep(folder: str, allowed: int) -> None:
     """Remove what was not used longest, when the files take more than the bytes allowed; and what was left behind."""
     files = sorted(_files(folder), key=lambda file: file[1].st_mtime)
     for path, status in files:
-        if path.name.endswith(_UNFINISHED) and time.time() - status.st_mtime > _FRESH:
+        if path.endswith(_UNFINISHED) and time.time() - status.st_mtime > _FRESH:
             _remove(path)
-    objects = [(path, status.st_size) for path, status in files if path.name.endswith(_SUFFIX)]
+    objects = [(path, status.st_size) for path, status in files if path.endswith(_SUFFIX)]
     total = sum(size for _, size in objects)
     if total <= allowed:
         return
@@ -237,9 +248,9 @@ def sweep(folder: Path, allowed: int) -> None:
         total -= size
 
 
-def _remove(path: Path) -> bool:
+def _remove(path: str) -> bool:
     try:
-        path.unlink()
+        os.unlink(path)
     except OSError:
         return False
     return True
@@ -279,7 +290,7 @@ def info() -> Info:
     folder = directory()
     sizes = [] if folder is None else [status.st_size for _, status in _files(folder)]
     problem = "switched off" if not config.cache else _count.problem
-    return Info(None if folder is None else str(folder), len(sizes), sum(sizes), _count.hits, _count.misses, problem)
+    return Info(folder, len(sizes), sum(sizes), _count.hits, _count.misses, problem)
 
 
 def clear() -> int:
