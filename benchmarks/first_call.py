@@ -20,8 +20,8 @@ HEAD = """# The first call of a process
 
 Written by `python benchmarks/first_call.py --write`. Milliseconds of processor time of a fresh process, least of {runs}
 runs in turn: what the import adds to NumPy's, and the first call of value and gradient with all that it loads, with an
-empty cache, from the disk cache, and by JAX (double precision, no cache). The import of adjoint loads its parts when they
-are first used, so they are in the first call.
+empty cache, from the disk cache, and by JAX (double precision, no cache). The import of adjoint loads its parts when
+they are first used, so they are in the first call.
 
 """
 PROGRAMS = {

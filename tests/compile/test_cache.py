@@ -1,10 +1,13 @@
 """Machine code on disk: found again, believed only when whole, bounded, shared by processes, done without."""
 
 import ctypes
+import errno
+import io
 import os
 import stat
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Iterator
 from contextvars import copy_context
@@ -189,6 +192,39 @@ def test_a_file_that_cannot_be_written_is_done_without(folder: Path, monkeypatch
     assert answer(cache.object_for(text(9))[0]) == 9
     assert cache.info().problem == "no space left"
     assert list(folder.iterdir()) == []
+
+
+def test_a_folder_that_is_only_read_is_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    content, _ = cache.object_for(text(12))
+
+    def refuse(*_: Any, **__: Any) -> Any:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    monkeypatch.setattr(tempfile, "mkstemp", refuse)
+    for name in ("utime", "unlink", "replace", "mkdir"):
+        monkeypatch.setattr(os, name, refuse)
+    (file,) = folder.iterdir()
+    monkeypatch.setattr(cache, "_FRESH", -1.0)  # its last use would be noted
+    assert cache.object_for(text(12)) == (content, True)
+    assert answer(cache.object_for(text(13))[0]) == 13
+    assert "Read-only" in str(cache.info().problem)
+    assert cache.clear() == 0
+    assert list(folder.iterdir()) == [file]
+
+
+def test_a_disk_that_is_full_is_done_without(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Full(io.BytesIO):
+        def write(self, content: Any) -> int:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    def opened(handle: int, *_: Any) -> Full:
+        os.close(handle)
+        return Full()
+
+    monkeypatch.setattr(os, "fdopen", opened)
+    assert answer(cache.object_for(text(14))[0]) == 14
+    assert "No space left" in str(cache.info().problem)
+    assert list(folder.iterdir()) == []  # nothing unfinished is left behind
 
 
 def test_a_folder_that_others_may_write_to_is_not_used(folder: Path) -> None:

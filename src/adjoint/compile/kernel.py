@@ -73,6 +73,7 @@ class Kernel:
             "looped": [(eq.op.title, eq.location) for eq in lowered.looped],
             "any size": bool(sizes),
             "threads": lowered.threads,
+            "longest": lowered.longest,
         }
         self._errors = lowered.errors
         self._code = code

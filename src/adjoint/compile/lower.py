@@ -23,6 +23,7 @@ from adjoint.compile.callbacks import write_callback, write_raised
 from adjoint.compile.code import ENTRY, Code, all_constants
 from adjoint.compile.emit import Emitter, Lowering, Shared
 from adjoint.compile.families import read_rules
+from adjoint.compile.giants import longest_block
 from adjoint.compile.ir import Function, Module, Value
 from adjoint.compile.machine import vector_bits
 from adjoint.compile.memory import ALIGNMENT
@@ -85,6 +86,7 @@ class LoweredCode(Code):
         f.finish()
         self.text = "" if inside else str(module)
         self.workspace = shared.arena.size + ALIGNMENT
+        self.longest = longest_block(self.text)
         self.work, self.steps, self.errors = shared.work, shared.steps, shared.errors
         self.callbacks, self.looped = shared.callbacks, shared.looped
         self.symbols, self.threads = shared.symbols, shared.threads

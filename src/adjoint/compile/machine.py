@@ -21,6 +21,7 @@ from typing import Any
 
 from adjoint.base.forking import free_in_child
 from adjoint.compile import elf
+from adjoint.compile.giants import LONGEST, cut_blocks, longest_block
 
 _lock = free_in_child(threading.Lock())  # LLVM's global state: targets, symbols
 _bound: dict[str, int] = {}  # addresses that LLVM knows by name
@@ -80,7 +81,7 @@ def vector_bits() -> int:
     return 512 if "+avx512f" in features else 256 if "+avx2" in features else 128
 
 
-def _target_machine() -> Any:
+def _target_machine(optimization: int = 2) -> Any:
     """A target machine of one's own: engines take possession of theirs."""
     cpu, features = host()
     target = llvm().Target.from_default_triple()
@@ -88,7 +89,7 @@ def _target_machine() -> Any:
     # addresses there, since LLVM stops the process where 32 bits do not suffice.
     far = {"reloc": "static", "codemodel": "large"} if platform.machine().lower() in ("x86_64", "amd64") else {}
     options: dict[str, Any] = {"reloc": "pic", "codemodel": "default"} | far
-    return target.create_target_machine(cpu=cpu, features=features, opt=2, jit=True, **options)
+    return target.create_target_machine(cpu=cpu, features=features, opt=optimization, jit=True, **options)
 
 
 def parse_verified(text: str) -> Any:
@@ -139,11 +140,20 @@ def optimize(text: str) -> tuple[Any, Any]:
     return module, machine
 
 
+@cache
+def _quick_machine() -> Any:
+    return _target_machine(0)
+
+
 def compile_object(text: str) -> bytes:
-    """The text as an object file."""
+    """The text as an object file; what is too long for LLVM's usual way is compiled by a cheaper one."""
+    is_giant = longest_block(text) > LONGEST
     with _lock:
-        module, machine = optimize(text)
-        return machine.emit_object(module)
+        if not is_giant:
+            module, machine = optimize(text)
+            return machine.emit_object(module)
+        module, _ = optimize(cut_blocks(text))
+        return _quick_machine().emit_object(module)
 
 
 def optimize_text(text: str) -> str:
