@@ -19,10 +19,13 @@ from adjoint.signal import conv, conv_transpose
 __all__ = ["Conv", "ConvTranspose"]
 
 
-def _sizes(call: str, size: Any, axes: int) -> tuple[int, ...]:
+def _sizes(call: str, inputs: int, outputs: int, size: Any, axes: int, groups: int) -> tuple[int, ...]:
+    """The sizes of a kernel along each axis of space; channels must divide into groups."""
     sizes = tuple(size) if isinstance(size, list | tuple) else (size,) * axes
     if not sizes or any(not isinstance(n, int | np.integer) or n < 1 for n in sizes):
         raise ValueError(f"{call}: size is an integer or one for each axis of space, got {size!r}.")
+    if inputs % groups or outputs % groups:
+        raise ValueError(f"{call}: {inputs} and {outputs} channels do not divide into {groups} groups.")
     return sizes
 
 
@@ -69,9 +72,7 @@ class Conv:
         dtype: Any = np.float64,
     ) -> Conv:
         """Random kernels; a `size` that is one number is that of each of `axes` axes of space."""
-        sizes = _sizes("Conv", size, axes)
-        if inputs % groups or outputs % groups:
-            raise ValueError(f"Conv: {inputs} and {outputs} channels do not divide into {groups} groups.")
+        sizes = _sizes("Conv", inputs, outputs, size, axes, groups)
         depth, window = inputs // groups, math.prod(sizes)
         shape = (outputs, depth, *sizes) if channels == "first" else (*sizes, depth, outputs)
         made = weight(rng, shape, dtype, fan=(depth * window, outputs // groups * window))
@@ -140,9 +141,7 @@ class ConvTranspose:
         dtype: Any = np.float64,
     ) -> ConvTranspose:
         """Random kernels."""
-        sizes = _sizes("ConvTranspose", size, axes)
-        if inputs % groups or outputs % groups:
-            raise ValueError(f"ConvTranspose: {inputs} and {outputs} channels do not divide into {groups} groups.")
+        sizes = _sizes("ConvTranspose", inputs, outputs, size, axes, groups)
         shape, window = (inputs, outputs // groups, *sizes), math.prod(sizes)
         made = weight(rng, shape, dtype, fan=(inputs // groups * window, outputs // groups * window))
         return cls(made, np.zeros(outputs, dtype) if bias else None, stride, padding, output_padding, dilation, groups)

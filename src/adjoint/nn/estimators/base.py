@@ -14,7 +14,7 @@ from adjoint.nn.training.fitting import fit
 from adjoint.optimize.updates import Rule, adamw
 from adjoint.random.generator import default_rng
 
-__all__ = ["NetworkEstimator", "learn", "read_weights", "validate", "weigh_classes"]
+__all__ = ["NetworkEstimator", "keep_arguments", "learn", "read_weights", "validate", "weigh_classes"]
 
 ACTIVATIONS = {"relu": relu, "tanh": np.tanh, "logistic": logistic, "gelu": gelu, "silu": silu, "elu": elu}
 LARGEST = 256  # examples of a batch that is chosen automatically: small data are taken whole
@@ -59,6 +59,13 @@ def read_weights(sample_weight: Any, X: Any) -> Any:
     if sample_weight is None:
         return None
     return learn.utils.validation._check_sample_weight(sample_weight, X, dtype=np.float64)
+
+
+def keep_arguments(estimator: Any, arguments: Any) -> None:
+    """The arguments of __init__ as attributes of the same names, as scikit-learn wants them."""
+    for name, value in arguments.items():
+        if name not in ("self", "__class__"):
+            setattr(estimator, name, value)
 
 
 class NetworkEstimator(learn.base.BaseEstimator):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from adjoint.base.source import user_facing
 from adjoint.nn.activations import log_softargmax
-from adjoint.nn.estimators.base import NetworkEstimator, learn, read_weights, validate, weigh_classes
+from adjoint.nn.estimators.base import NetworkEstimator, keep_arguments, learn, read_weights, validate, weigh_classes
 from adjoint.nn.losses.classification import cross_entropy
 
 __all__ = ["Classifier"]
@@ -54,23 +55,7 @@ class Classifier(learn.base.ClassifierMixin, NetworkEstimator):
         dtype: Any = None,
         verbose: bool = False,
     ) -> None:
-        self.hidden = hidden
-        self.activation = activation
-        self.dropout = dropout
-        self.network = network
-        self.loss = loss
-        self.rule = rule
-        self.learning_rate = learning_rate
-        self.decay = decay
-        self.batch = batch
-        self.epochs = epochs
-        self.class_weight = class_weight
-        self.validation = validation
-        self.patience = patience
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.dtype = dtype
-        self.verbose = verbose
+        keep_arguments(self, locals())
 
     def _encode(self, y: Any) -> Any:
         unknown = np.setdiff1d(y, self.classes_)
@@ -131,17 +116,11 @@ class Classifier(learn.base.ClassifierMixin, NetworkEstimator):
         return self.classes_[np.argmax(scores, axis=1)]
 
 
+@dataclass(frozen=True)
 class _Scored:
     """A loss of scores and labels as one of models and batches; equal to another of the same function."""
 
-    def __init__(self, loss: Any) -> None:
-        self.loss = loss
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Scored) and self.loss == other.loss
-
-    def __hash__(self) -> int:
-        return hash(("scored", self.loss))
+    loss: Any
 
     def __call__(self, model: Any, batch: Any, rng: Any) -> Any:
         return self.loss(model(batch["x"], rng=rng), batch["y"])

@@ -8,7 +8,7 @@ import numpy as np
 
 from adjoint.base.source import user_facing
 from adjoint.nn.activations import log_softargmax
-from adjoint.nn.estimators.base import learn, read_weights, validate, weigh_classes
+from adjoint.nn.estimators.base import keep_arguments, learn, read_weights, validate, weigh_classes
 from adjoint.nn.losses.classification import cross_entropy
 from adjoint.optimize import minimize
 
@@ -96,14 +96,7 @@ class LinearClassifier(learn.base.ClassifierMixin, _Linear):
         tol: float = 1e-8,
         max_iterations: int = 2000,
     ) -> None:
-        self.penalty = penalty
-        self.strength = strength
-        self.l1_ratio = l1_ratio
-        self.fit_intercept = fit_intercept
-        self.class_weight = class_weight
-        self.warm_start = warm_start
-        self.tol = tol
-        self.max_iterations = max_iterations
+        keep_arguments(self, locals())
 
     @user_facing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearClassifier:
@@ -187,14 +180,7 @@ class LinearRegressor(learn.base.RegressorMixin, _Linear):
         tol: float = 1e-8,
         max_iterations: int = 2000,
     ) -> None:
-        self.loss = loss
-        self.strength = strength
-        self.epsilon = epsilon
-        self.quantile = quantile
-        self.fit_intercept = fit_intercept
-        self.warm_start = warm_start
-        self.tol = tol
-        self.max_iterations = max_iterations
+        keep_arguments(self, locals())
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.base.source import user_facing
-from adjoint.nn.estimators.base import NetworkEstimator, learn, read_weights, validate
+from adjoint.nn.estimators.base import NetworkEstimator, keep_arguments, learn, read_weights, validate
 from adjoint.nn.estimators.classifier import _Scored
 
 __all__ = ["Regressor"]
@@ -51,23 +51,7 @@ class Regressor(learn.base.RegressorMixin, NetworkEstimator):
         dtype: Any = None,
         verbose: bool = False,
     ) -> None:
-        self.hidden = hidden
-        self.activation = activation
-        self.dropout = dropout
-        self.network = network
-        self.loss = loss
-        self.rule = rule
-        self.learning_rate = learning_rate
-        self.decay = decay
-        self.batch = batch
-        self.epochs = epochs
-        self.scale = scale
-        self.validation = validation
-        self.patience = patience
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.dtype = dtype
-        self.verbose = verbose
+        keep_arguments(self, locals())
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

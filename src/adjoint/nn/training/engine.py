@@ -7,6 +7,7 @@ update and averages are in it. Sources that are not in memory are read batch by 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache
 from operator import index as operator_index
 from typing import Any, NamedTuple
@@ -242,17 +243,11 @@ class Engine:
         return total, weight
 
 
+@dataclass(frozen=True)
 class _LossTotals:
     """Total and weight of a loss, equal to another one of the same loss."""
 
-    def __init__(self, call: Call) -> None:
-        self.call = call
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _LossTotals) and self.call == other.call
-
-    def __hash__(self) -> int:
-        return hash(("totals", self.call))
+    call: Call
 
     def __call__(self, model: Any, batch: Any, weight: Any) -> Any:
         size = np.shape(tree.leaves(batch)[0])[0]
