@@ -5,6 +5,7 @@ import pytest
 
 import adjoint as ad
 from adjoint import integrate
+from adjoint.integrate.system import Arguments, System, read_state, trace_function
 
 PENDULUM = lambda t, y: (y[1], -np.sin(y[0]))
 SYMPLECTIC = ["symplectic-euler", "leapfrog", "yoshida4", "yoshida6", "yoshida8"]
@@ -85,18 +86,25 @@ def _every_method():
 def test_flags_say_what_steps_do(method):
     """Symmetric: a step of -h undoes one of h. Reversible: inverse_step does. Symplectic: areas stay."""
     h = np.float64(1.0 if method.order < 12 else 2.0)
-    f = _Plain(lambda t, y: np.stack([y[1], -np.sin(y[0])]))
     start = np.array([1.0, 0.3])
+    _, layout = read_state("a test", "y", start)
+    right = trace_function("a test", "f", lambda t, y: np.stack([y[1], -np.sin(y[0])]), layout, Arguments(()))
+    f = System(right.program, layout, [], right.theta)
+    if getattr(method, "uses_tolerances", False):
+        f = f.with_tolerances(np.float64(1e-14), np.float64(1e-14))
 
     def walked(y):
         return method.step(f, np.float64(0.0), h, method.start(f, np.float64(0.0), y)).state
 
-    if method.name.startswith("adams") and method.order > 2:  # their values from before do not turn around
+    if method.name == "bdf" or (
+        method.name.startswith("adams") and method.order > 2
+    ):  # their values from before do not turn around
         assert not (method.symmetric)
         assert not (method.reversible)
         assert not (method.symplectic)
         return
-    back = method.step(f, h, -h, walked(start)).state
+    with np.errstate(all="ignore"):
+        back = method.step(f, h, -h, walked(start)).state
     assert (np.max(np.abs(method.value(back) - start)) < 1e-11) == bool(method.symmetric)
     if method.reversible and hasattr(method, "inverse_step") and (method.symmetric or not method.symplectic):
         first = method.start(f, np.float64(0.0), start)
@@ -106,23 +114,6 @@ def test_flags_say_what_steps_do(method):
     if method.symplectic or method.name in ("euler", "rk4"):
         J = ad.jacfwd(lambda y: method.value(walked(y)))(start)
         assert (abs(np.linalg.det(J) - 1) < 1e-12) == bool(method.symplectic)
-
-
-class _Plain:
-    """A right side without parameters, as methods see one."""
-
-    has_mass = windowed = is_large = False
-    mass = None
-    theta = ()
-
-    def __init__(self, f):
-        self.f = f
-
-    def __call__(self, t, y):
-        return self.f(t, y)
-
-    def with_theta(self, theta):
-        return self
 
 
 @pytest.mark.row("12.6.5-d")

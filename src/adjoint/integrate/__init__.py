@@ -19,9 +19,11 @@ if TYPE_CHECKING:
     from adjoint.integrate.choosing import choose, methods
     from adjoint.integrate.closed_form import linear
     from adjoint.integrate.control import Controller
+    from adjoint.integrate.controlled import Path, solve_cde
     from adjoint.integrate.diagonal import DiagonallyImplicit
     from adjoint.integrate.events import Event
     from adjoint.integrate.explicit import RungeKutta
+    from adjoint.integrate.flows import Flow, flow
     from adjoint.integrate.properties import order, stability_function
     from adjoint.integrate.quadrature.integral import Integral, quad
     from adjoint.integrate.quadrature.rules import gauss
@@ -50,7 +52,9 @@ __all__ = [
     "Controller",
     "DiagonallyImplicit",
     "Event",
+    "Flow",
     "Integral",
+    "Path",
     "Radau",
     "Reversible",
     "ReversibleHeun",
@@ -66,6 +70,7 @@ __all__ = [
     "choose",
     "compare_adjoints",
     "cubature",
+    "flow",
     "gauss",
     "linear",
     "methods",
@@ -76,6 +81,7 @@ __all__ = [
     "quad",
     "solve",
     "solve_boundary",
+    "solve_cde",
     "solve_sde",
     "stability_function",
     "steady_state",
@@ -93,6 +99,8 @@ _HOMES = {
     "adjoint.integrate.steady": "SteadyState steady_state",
     "adjoint.integrate.choosing": "choose methods",
     "adjoint.integrate.control": "Controller",
+    "adjoint.integrate.controlled": "Path solve_cde",
+    "adjoint.integrate.flows": "Flow flow",
     "adjoint.integrate.diagonal": "DiagonallyImplicit",
     "adjoint.integrate.events": "Event",
     "adjoint.integrate.closed_form": "linear",
