@@ -131,7 +131,7 @@ def _start_inside(problem: Constrained, x: Value) -> Value:
     return np.minimum(np.maximum(x, low + push(low)), high - push(high))
 
 
-def run_barrier(problem: Constrained, x: Value, tol: Any, iterations: int, method: LogBarrier) -> tuple[Found, Value]:
+def run_barrier(problem: Constrained, x: Value, tol: Any, iterations: Any, method: LogBarrier) -> tuple[Found, Value]:
     """A local minimum under the constraints, from x, and the duality gap Σ s z."""
     x = _start_inside(problem, problem.project(x))
     eps = float(np.finfo(x.dtype).eps)

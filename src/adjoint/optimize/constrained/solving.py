@@ -12,6 +12,7 @@ from adjoint.api.gradients import grad
 from adjoint.implicit.diagnosis import Watch, call_where
 from adjoint.implicit.equation import LinearizedEquation, Stacked
 from adjoint.implicit.function import ImplicitFunction
+from adjoint.linear.solvers.iteration import both, either
 from adjoint.ops.implicit_solve import Equation
 from adjoint.optimize.captured import close_over
 from adjoint.optimize.constrained.augmented import run_augmented
@@ -23,6 +24,7 @@ from adjoint.optimize.optimum import Optimum, Prices
 from adjoint.optimize.oracles import prepare_call
 from adjoint.optimize.programs.interior_point import find_active
 from adjoint.optimize.setting import Setting
+from adjoint.optimize.statuses import CONVERGED, INFEASIBLE, LINE_SEARCH_FAILED, NO_PROGRESS
 from adjoint.program.program import Program, interpret
 from adjoint.program.trace import TRACED, primal
 from adjoint.program.types import Value
@@ -73,6 +75,18 @@ def _choose(title: str, method: Any, size: int) -> str:
     return name
 
 
+def _try_again(problem: Constrained, v: Value, tol: Any, found: Found) -> Found:
+    """What the interior point method finds where the first one got stuck."""
+    stuck = (found.code == INFEASIBLE) | (found.code == LINE_SEARCH_FAILED) | (found.code == NO_PROGRESS)
+    good = np.logical_not(stuck)
+    if not isinstance(good, TRACED) and good:
+        return found
+    most = either(good, np.int64(0), np.int64(ITERATIONS["interior point"]))
+    other, _ = run_barrier(problem, v, tol, most, LogBarrier())
+    better = both(np.logical_not(good), other.code == CONVERGED)
+    return Found(*[either(better, a, b) for a, b in zip(other, found, strict=True)])
+
+
 def read_constraints(title: str, subject_to: Any) -> list[Constraint]:
     """The constraints of the user, one or several."""
     given = [subject_to] if isinstance(subject_to, Constraint) else list(subject_to)
@@ -116,6 +130,8 @@ def minimize_constrained(
                 found, gap = run_barrier(problem, v, tol, most, barrier)
             else:
                 found = METHODS[facts["method"]](problem, v, tol, most)
+                if method == "auto" and facts["method"] == "sqp":
+                    found = _try_again(problem, v, tol, found)
             h, g = problem.constraints(found.x)
             parts = [np.abs(h), np.maximum(all_inequalities(problem, found.x, g), 0.0), np.zeros(1, found.x.dtype)]
             kept = np.max(np.concatenate(parts)) <= tol
