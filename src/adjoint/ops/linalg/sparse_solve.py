@@ -56,7 +56,7 @@ def factorize(data: Any, rows: Any, columns: Any, n: int) -> Any:
     matrix = csc_array((data, (rows, columns)), shape=(n, n))
     matrix.indices, matrix.indptr = matrix.indices.astype(np.intc), matrix.indptr.astype(np.intc)
     try:
-        factors = splu(matrix)
+        factors = splu(matrix, permc_spec=_column_order(matrix))
     except RuntimeError as problem:
         if "singular" not in str(problem):
             raise
@@ -66,6 +66,15 @@ def factorize(data: Any, rows: Any, columns: Any, n: int) -> Any:
         while len(_factors) > REMEMBERED:
             _factors.popitem(last=False)
     return factors
+
+
+def _column_order(matrix: Any) -> str:
+    """The order of columns that leaves few entries in the factors: of A + Aᵀ where the pattern is symmetric."""
+    matrix.sort_indices()
+    turned = matrix.T.tocsc()
+    turned.sort_indices()
+    is_symmetric = np.array_equal(turned.indptr, matrix.indptr) and np.array_equal(turned.indices, matrix.indices)
+    return "MMD_AT_PLUS_A" if is_symmetric else "COLAMD"
 
 
 @primitive
