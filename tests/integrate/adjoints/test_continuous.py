@@ -261,7 +261,9 @@ def check_cell(adjoint, feature, transformation):
         np.testing.assert_allclose(found, ad.jvp(ad.grad(plain), (RATES,), (v,))[1], rtol=10 * rtol, atol=1e-4)
 
 
-@pytest.mark.parametrize("adjoint, transformation", [("interpolate", "jit"), ("bvp", "hvp")])
+@pytest.mark.parametrize(
+    "adjoint, transformation", [("interpolate", "jit"), pytest.param("bvp", "hvp", marks=pytest.mark.sweep)]
+)
 def test_some_cells(adjoint, transformation):
     check_cell(adjoint, "plain", transformation)
 
