@@ -34,3 +34,17 @@ def test_a_language_model():
     assert shapes["layers"] == "(2, 5, 8)"
     assert shapes[""] == "(2, 5, 11)"
     assert made.parameters == sum(leaf.size for leaf in ad.tree.leaves(model))
+
+
+def test_deep_models_fit_on_a_screen():
+    """Long paths are shown by what they add to that above them; titles of stacked layers are those of one."""
+    rng = ad.random.default_rng(0)
+    model = nn.LanguageModel.init(rng, tokens=256, width=64, heads=4, depth=2, context=64)
+    both = nn.EncoderDecoderTransformer.init(rng, 256, 256, width=64, heads=4, depth=2, context=64)
+    for made in (nn.summary(model, np.zeros((2, 8), int)), nn.summary(both)):
+        assert max(map(len, str(made).splitlines())) <= 80
+    lines = str(nn.summary(model)).splitlines()
+    assert any(line.split()[:4] == ["attention", "MultiHead", "64,", "4"] for line in lines)
+    assert any(line.startswith("      query") for line in lines)
+    two = nn.Sequential(nn.Sequential(nn.Linear.init(rng, 2, 2)), nn.Linear.init(rng, 2, 2))
+    assert "layers[0].layers[0]  Linear 2 → 2" in str(nn.summary(two))

@@ -16,6 +16,9 @@ from adjoint.nn.tapping import tapped
 __all__ = ["Summary", "summary"]
 
 
+WIDE = 80  # columns
+
+
 @dataclass(frozen=True)
 class Row:
     """One layer."""
@@ -45,6 +48,12 @@ class Summary:
         lines = [("path", "layer", "output", "parameters")]
         lines += [(r.path, r.title, r.shape, f"{r.parameters:,}") for r in self.rows]
         widths = [max(len(line[i]) for line in lines) for i in range(4)]
+        if sum(widths) + 6 > WIDE:  # paths by what they add to those above, and long titles cut
+            names = ["path", *_indented([row.path for row in self.rows])]
+            least = max(map(len, names)) + widths[2] + widths[3] + 6
+            titles = [_cut(line[1], max(WIDE - least, 16)) for line in lines]
+            lines = [(name, title, *line[2:]) for name, title, line in zip(names, titles, lines, strict=True)]
+            widths = [max(len(line[i]) for line in lines) for i in range(4)]
         table = [
             "  ".join([*(cell.ljust(w) for cell, w in zip(line[:3], widths)), line[3].rjust(widths[3])]).rstrip()
             for line in lines
@@ -53,6 +62,23 @@ class Summary:
         return "\n".join([*table, f"{self.parameters:,} parameters{state}, {self.bytes:,} bytes"])
 
     __repr__ = __str__
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 1].rstrip(" ,") + "…"
+
+
+def _indented(paths: list[str]) -> list[str]:
+    """Each path without that of the layer it stands in, two columns further to the right."""
+    shown: list[str] = []
+    above: list[str] = []
+    for path in paths:
+        while above and not (path.startswith(above[-1]) and path[len(above[-1])] in ".["):
+            above.pop()
+        rest = path[len(above[-1]) :] if above else path
+        shown.append("  " * len(above) + rest.removeprefix("."))
+        above += [path] if path else []
+    return shown
 
 
 def summary(model: Any, *inputs: Any, **options: Any) -> Summary:

@@ -181,7 +181,7 @@ class MultiHead:
     @property
     def title(self) -> str:
         shared = f", {self.kv_heads} of keys" if self.kv_heads != self.heads else ""
-        return f"MultiHead {self.query.weight.shape[0]}, {self.heads} heads{shared}"
+        return f"MultiHead {self.query.weight.shape[-2]}, {self.heads} heads{shared}"
 
     def project(self, x: Any, memory: Any = None, positions: Any = None) -> tuple[Value, Value, Value]:
         """Queries […, heads, length, d], keys and values […, kv_heads, length, d]."""
