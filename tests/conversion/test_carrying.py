@@ -73,8 +73,20 @@ def two_rows(x: Any) -> Any:
     return before[29]
 
 
+def copied_row(x: Any) -> Any:
+    cells = [0.0] * 12
+    cells[6] = x
+    for _ in range(40):
+        following = cells[:]
+        for i in range(1, 11):
+            following[i] = 0.3 * cells[i - 1] + 0.5 * cells[i] + 0.1 * x * cells[i + 1]
+        cells = following
+    return sum(c * i for i, c in enumerate(cells))
+
+
 SERVED = [
-    row_of_an_iteration, appended_in_an_iteration, dict_of_an_iteration, made_by_a_function, handed_on, two_rows,
+    copied_row, row_of_an_iteration, appended_in_an_iteration, dict_of_an_iteration, made_by_a_function, handed_on,
+    two_rows,
 ]  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -99,7 +100,28 @@ def with_break(x: Any) -> Any:
     return row[7] * x[1]
 
 
-PROGRAMS = [knapsack, tree_of_prices, integers_first, counts, two_names, swapped, gone_through, with_break]
+def sorted_by_exchanges(x: Any) -> Any:
+    """Items that change their positions on one side of a branch."""
+    v, work = [x[0] * math.sin(3.0 * k) + 0.1 * x[1] * k for k in range(12)], 0.0
+    for i in range(len(v)):
+        for j in range(len(v) - 1 - i):
+            if v[j] > v[j + 1]:
+                v[j], v[j + 1] = v[j + 1], v[j]
+                work += v[j + 1] - v[j]
+    return work + v[0] * v[-1]
+
+
+PROGRAMS = [
+    sorted_by_exchanges,
+    knapsack,
+    tree_of_prices,
+    integers_first,
+    counts,
+    two_names,
+    swapped,
+    gone_through,
+    with_break,
+]
 ARGUMENTS = {knapsack: np.linspace(0.7, 2.9, 12) ** 1.1, tree_of_prices: np.array([1.1, 0.53])}
 
 

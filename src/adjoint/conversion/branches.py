@@ -271,8 +271,13 @@ class Branch:
         if not self.columns and not any(side.acts for side in self.sides):
             return []
         captured = [c for side in self.sides for c in side.captured]
-        inner = {id(w) for side in self.sides for w in side.outputs}
-        outer = [v for column in self.columns for v in column if isinstance(v, Tracer) and id(v) not in inner]
+        inner = [
+            {id(w) for w in side.outputs} for side in self.sides
+        ]  # what one side gives, the other may find outside
+        outer = [
+            v for column in self.columns for v, own in zip(column, inner, strict=True)
+            if isinstance(v, Tracer) and id(v) not in own
+        ]  # fmt: skip
         operands = [*captured, *outer]
         programs: list[Program] = []
         begin = 0

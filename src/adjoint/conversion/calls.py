@@ -173,6 +173,11 @@ def note_made(thing: Any) -> Any:
     return thing
 
 
+def note_container_made(value: Any) -> Any:
+    """The same for what may be a new list, dict or set; a part of an array is no new one."""
+    return note_made(value) if type(value) in (list, dict, set) else value
+
+
 def _construct(cls: Any, *args: Any, **kwargs: Any) -> Any:
     """cls(…) with its own `__init__` converted."""
     initialize = cls.__init__

@@ -329,7 +329,8 @@ class ExpressionRewriter(ast.NodeTransformer):
             value.elts = [self._noted(one) for one in value.elts]
             return value
         parts = (value.left, value.right) if isinstance(value, ast.BinOp) else (value,)
-        is_new = any(isinstance(part, DISPLAYS) for part in parts)
+        is_part = isinstance(value, ast.Subscript) and isinstance(value.slice, ast.Slice)
+        is_new = is_part or any(isinstance(part, DISPLAYS) for part in parts)
         visited = self.visit(value)
         return helper("made", visited, like=value) if is_new else visited
 

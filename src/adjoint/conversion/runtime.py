@@ -6,7 +6,7 @@ from types import CellType
 
 from adjoint.conversion import array_functions, builtins, mathematics, reflection, sequences  # noqa: F401  (they fill the table of calls)
 from adjoint.conversion.branches import choose_block, trying
-from adjoint.conversion.calls import call, note_made
+from adjoint.conversion.calls import call, note_container_made
 from adjoint.conversion.forms import HELPERS
 from adjoint.conversion.lifting import caught
 from adjoint.conversion.log import Variable
@@ -51,7 +51,7 @@ HELPERS.update(
             "comparison": apply_comparison,
             "iterate": iterate,
             "fresh": builtins.fresh,
-            "made": note_made,
+            "made": note_container_made,
             "truth": truth,
             "contains": contains,
             "managed": managed,
