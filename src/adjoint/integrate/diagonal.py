@@ -257,7 +257,9 @@ def named_diagonal(name: str) -> Any:
         other = [float(Fraction(x)) for x in embedded.split()]
         error = tuple(x - y for x, y in zip(b, other, strict=True))
         c = tuple(sum(row) for row in A[:-1])
-        return DiagonallyImplicit(A, b, (*c, 1.0), error, order, name, explicit=((), *map(tuple, outer)))
+        return DiagonallyImplicit(
+            A, b, (*c, 1.0), error, order, name, explicit=((), *map(tuple, outer)), caution=16.0 if order == 3 else 4.0
+        )
     if name == "kvaerno5":
         rows = [[], [0.26], [0.13, 0.84033320996790809],
                 [0.22371961478320505, 0.47675532319799699, -0.06470895363112615],
