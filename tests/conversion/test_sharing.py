@@ -260,3 +260,33 @@ def test_a_name_that_is_not_known_is_not_guessed(f, program) -> None:
 def test_an_array_that_a_loop_gives_up_is_no_second_name() -> None:
     """The loop stays one: with a branch inside, and not forty iterations."""
     assert len(str(ad.trace(given_up)(X)).splitlines()) < 40
+
+
+def _second_name(x: Any, u: Any) -> Any:
+    y = x * 1.0
+    z = y
+    s = 0.0
+    for _ in range(500):
+        y[:] = np.tanh(u) + 0.5 * y
+        s = s + np.sum(z)
+        z = z + 0.001
+    return s
+
+
+def _second_name_of_a_view(x: Any, u: Any) -> Any:
+    y = x * 1.0
+    z = y[:2]
+    s = 0.0
+    for _ in range(20):
+        for _ in range(4):  # written further inside
+            y[:] = np.tanh(u) + 0.5 * y
+        s = s + np.sum(z)
+        z = z + 1.0
+    return s
+
+
+@pytest.mark.parametrize("f", [_second_name, _second_name_of_a_view])
+def test_a_variable_sees_what_is_written_until_it_is_assigned(f: Any) -> None:
+    x, u = np.array([1.0, 2.0, 3.0]), np.array([0.1, 0.2, 0.3])
+    np.testing.assert_allclose(ad.jit(f)(x, u), f(x, u), rtol=1e-12)
+    np.testing.assert_allclose(ad.jit(ad.grad(f))(x, u), ad.grad(f)(x, u), rtol=1e-12)

@@ -88,6 +88,7 @@ class Rolled:
                 self.arrays[key], again = (array, Carried("an array", array)), True
         if again:
             raise Again
+        self._refuse_second_names()
         again = self.grows and self._begin_growing(traced)
         if again or self._begin_stacking(traced):
             raise Again
@@ -108,6 +109,13 @@ class Rolled:
         rows = [row for one in growing for row in one.rows(self.carried)]
         self._note_origins()
         return [*out, *rows]
+
+    def _refuse_second_names(self) -> None:
+        """A variable that is one of the arrays written to sees what is written until it is assigned: not a carry."""
+        written = {id(root) for array, _ in self.arrays.values() for root in roots(array)}
+        firsts = [slot.first for one in self.variables for slot in one.slots if is_array(slot.first)]
+        if any(id(root) in written for first in firsts for root in roots(first)):
+            raise NoBlock("an array has two names before it, and is written to")
 
     def _find_remade(self, traced: Traced) -> None:
         """The lists and dicts that the last iteration has made, and that have one name behind the loop."""
