@@ -198,6 +198,19 @@ def test_bad_input() -> None:
         ad.grad(lambda h: optimize.milp(-np.ones(2), G=np.ones((1, 2)), h=h, lower=0.0).fun)(np.ones(1))
 
 
+def test_bad_input_of_mixed_integers() -> None:
+    with pytest.raises(ad.ShapeError, match=r"G has shape \(1, 3\); it must be \(any, 2\)"):
+        optimize.milp(np.ones(2), G=np.ones((1, 3)), h=np.ones(1))
+    with pytest.raises(ad.ShapeError, match=r"h has shape \(2,\); it must be \(1,\)"):
+        optimize.milp(np.ones(2), G=np.ones((1, 2)), h=np.ones(2))
+    with pytest.raises(TypeError, match="A and b are given together"):
+        optimize.milp(np.ones(2), A=np.ones((1, 2)))
+    with pytest.raises(ValueError, match="vector of finite real numbers"):
+        optimize.milp(np.array([np.nan, 1.0]))
+    with pytest.raises(ValueError, match="h is -∞ somewhere"):
+        optimize.qp(np.eye(2), np.zeros(2), G=np.eye(2), h=np.array([-np.inf, 1.0]))
+
+
 def test_mixed_integers_against_enumeration() -> None:
     values, weights = np.array([5.0, 4.0, 3.0, 7.0]), np.array([2.0, 3.0, 1.0, 4.0])
     found = optimize.milp(-values, G=weights[None], h=np.array([6.0]), lower=0.0, upper=1.0)

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from adjoint import tree
-from adjoint.base.errors import UnsupportedError
+from adjoint.base.errors import ShapeError, UnsupportedError
 from adjoint.base.source import user_facing
 from adjoint.optimize.optimum import Optimum
+from adjoint.optimize.programs.certificate import read_matrix
 from adjoint.optimize.statuses import CONVERGED, INFEASIBLE, MAX_ITERATIONS, NO_PROGRESS, UNBOUNDED
 from adjoint.program.trace import Tracer
 
@@ -43,7 +44,17 @@ def milp(
     from scipy.optimize import Bounds, LinearConstraint
     from scipy.optimize import milp as theirs
 
-    c = np.asarray(c, float)
+    c = np.asarray(c)
+    if c.ndim != 1 or not c.size or c.dtype.kind not in "fiub" or not np.all(np.isfinite(c)):
+        raise ValueError(f"milp: c has shape {c.shape} and dtype {c.dtype}; it is a vector of finite real numbers.")
+    c = c.astype(float)
+    for names, left, right in (("A and b", A, b), ("G and h", G, h)):
+        if (left is None) != (right is None):
+            raise TypeError(f"milp: {names} are given together, or neither of them.")
+        if left is not None:
+            found = read_matrix("milp", names[0], left, (None, len(c)), f"c has {len(c)} numbers")
+            if np.shape(right) != (found.shape[0],):
+                raise ShapeError(f"milp: {names[-1]} has shape {np.shape(right)}; it must be ({found.shape[0]},).")
     rows = [LinearConstraint(A, b, b)] if A is not None else []
     rows += [LinearConstraint(G, -np.inf, h)] if G is not None else []
     bounds = Bounds(-np.inf if lower is None else lower, np.inf if upper is None else upper)

@@ -115,6 +115,8 @@ def _vector(title: str, name: str, v: Any, n: int, dtype: Any) -> Value:
         raise ShapeError(f"{title}: {name} has shape {found.shape}; it must be ({n},).")
     if not isinstance(primal(found), TRACED) and np.any(np.isnan(primal(found))):
         raise ValueError(f"{title}: {name} has entries that are NaN.")
+    if name == "h" and not isinstance(primal(found), TRACED) and np.any(primal(found) == -np.inf):
+        raise ValueError(f"{title}: h is -∞ somewhere, and no G x lies below that; +∞ holds always.")
     return found.astype(dtype)
 
 

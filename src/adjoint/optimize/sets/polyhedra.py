@@ -8,7 +8,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from adjoint.base.errors import ShapeError
-from adjoint.optimize.programs.quadratic import qp
+from adjoint.optimize.programs import quadratic  # as a module: programs over cones project onto sets
 from adjoint.optimize.sets.set import Set, point
 from adjoint.program.types import Value
 
@@ -30,7 +30,7 @@ class Polyhedron(Set):
     def _project(self, x: Value) -> Value:
         if x.shape[0] != self.G.shape[1]:
             raise ShapeError(f"sets.polyhedron: x has {x.shape[0]} numbers, and G {self.G.shape[1]} columns.")
-        found = qp(np.eye(x.size, dtype=x.dtype), -x, G=self.G, h=self.h, A=self.A, b=self.b)
+        found = quadratic.qp(np.eye(x.size, dtype=x.dtype), -x, G=self.G, h=self.h, A=self.A, b=self.b)
         return np.where(found.converged, found.value, np.nan)
 
 
