@@ -172,11 +172,12 @@ def test_own_networks_losses_and_validation() -> None:
     assert both.predict(XD).shape == (len(XD), 2)
 
 
-def test_digits() -> None:
+@pytest.mark.parametrize("seeds", [2, pytest.param(5, marks=pytest.mark.sweep)])
+def test_digits(seeds: int) -> None:
     X, y = load_digits(return_X_y=True)
     X = (X / 16).astype(np.float32)
     scores = []
-    for seed in range(2):
+    for seed in range(seeds):
         a, b, c, d = train_test_split(X, y, test_size=0.25, random_state=seed, stratify=y)
         model = nn.Classifier((128,), dropout=0.1, epochs=40, batch=64, random_state=seed)
         scores.append(model.fit(a, c).score(b, d))
