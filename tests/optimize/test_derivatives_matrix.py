@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from adjoint import optimize
+from adjoint.optimize import proximal, sets
 from tests.implicit.test_function_transformations import NAMES, PROBLEMS, expected, loss_of, uses
 from tests.support.sweeps import sampled
 
@@ -26,6 +27,14 @@ def separate(x, t):
     return 0.25 * np.sum(x**4) + 0.5 * np.sum((x - t) ** 2)
 
 
+def partly(x, t):
+    return 0.5 * np.sum((x - t) ** 2) + 0.25 * x[0] ** 4
+
+
+total = optimize.equality(lambda x, t: x[0] + x[1] - 1.0 - t[0] / 4)
+less = optimize.inequality(lambda x, t: x[1] - 0.5)
+
+
 def residuals(x, t):
     return x[0] * np.exp(-x[1] * TIMES) + t[1] * 0.1 * TIMES - DATA * t[0]
 
@@ -35,6 +44,13 @@ SOLUTIONS = {
     "fixed point": lambda t: optimize.fixed_point(step, np.zeros(2), t).value,
     "argmin": lambda t: optimize.minimize(coupled, np.zeros(2), t, method="newton", tol=1e-12).value,
     "box": lambda t: optimize.minimize(separate, np.full(2, 0.2), t, bounds=(0.0, 0.4), tol=1e-11).value,
+    "simplex": lambda t: optimize.minimize(separate, np.full(2, 0.5), t, subject_to=sets.simplex(), tol=1e-12).value,
+    "lasso": lambda t: (
+        optimize.minimize(
+            separate, np.full(2, 0.3), t, method=optimize.ProximalGradient(proximal.l1(0.25)), tol=1e-13
+        ).value
+    ),
+    "kkt": lambda t: optimize.minimize(partly, np.array([0.5, 0.4]), t, subject_to=[total, less], tol=1e-11).value,
     "least squares": lambda t: optimize.least_squares(residuals, np.ones(2), t, tol=1e-14).value,
     "scipy": lambda t: optimize.minimize(separate, np.zeros(2), t, method="trust-krylov", tol=1e-12).value,
 }

@@ -209,6 +209,12 @@ def _step(problem: Constrained, now: _State, tol: Any, floor: Value) -> _State:
     )  # fmt: skip
     residual = measure_conditions(problem, after)
     moved = np.max(np.abs(x - now.x)) / (1.0 + np.max(np.abs(x)))
+    # at a vertex x has ended before its multipliers have
+    explained = _explain(problem, after)
+    better = measure_conditions(problem, explained)
+    use = both(moved <= 10 * np.finfo(x.dtype).eps, better < residual)
+    after = after._replace(y=either(use, explained.y, y), z=either(use, explained.z, z))
+    residual = either(use, better, residual)
     violated = np.maximum(_worst(h), _worst(np.maximum(g, 0.0)))
     stalled = either(moved <= 10 * np.finfo(x.dtype).eps, now.stalled + 1, 0)
     stuck = either(violated > 1e3 * tol, INFEASIBLE, NO_PROGRESS)
@@ -219,6 +225,16 @@ def _step(problem: Constrained, now: _State, tol: Any, floor: Value) -> _State:
     code = either(value < floor, UNBOUNDED, code)
     code = either(np.isfinite(residual), code, NOT_FINITE)
     return after._replace(residual=residual, code=as_code(code), stalled=as_code(stalled))
+
+
+def _explain(problem: Constrained, now: _State) -> _State:
+    """The multipliers of the constraints that press which explain ∇f best: at a vertex x says nothing more of them."""
+    n, m = now.x.shape[0], now.h.shape[0]
+    box = [] if problem.lower is None else [-np.eye(n, dtype=now.x.dtype), np.eye(n, dtype=now.x.dtype)]
+    presses = (now.z > 0).astype(now.x.dtype)
+    rows = np.concatenate([now.h_jacobian, presses[:, None] * np.concatenate([now.g_jacobian, *box], 0)], 0)
+    found = -(np.linalg.pinv(rows.T) @ now.gradient)
+    return now._replace(y=found[:m], z=np.maximum(found[m:], 0.0))
 
 
 def run_sqp(problem: Constrained, x: Value, tol: Any, iterations: int) -> Found:
