@@ -14,11 +14,11 @@ from adjoint.implicit.function import ImplicitFunction
 from adjoint.linear.operators.maps import LinearMap
 from adjoint.linear.solvers.iteration import TRACED, either
 from adjoint.optimize.optimum import Optimum, Prices
+from adjoint.optimize.programs import sparse_programs  # as a module: sets are programs, and programs use sets
 from adjoint.optimize.programs.certificate import Certificate, check_convex, read_matrix
 from adjoint.optimize.programs.equation import ProgramEquation
 from adjoint.optimize.programs.foreign import has_clarabel, solve_elsewhere
 from adjoint.optimize.programs.interior_point import Program, find_active, polish, prove, run_interior_point
-from adjoint.optimize.programs.sparse_programs import is_large, solve_sparse
 from adjoint.optimize.statuses import INFEASIBLE, UNBOUNDED
 from adjoint.program.trace import primal
 from adjoint.program.types import Value
@@ -210,13 +210,15 @@ def _solve(
     known = ("auto", "interior point", "clarabel", *(("highs",) if title == "lp" else ()))
     if method not in known:
         raise ValueError(f"{title}: method={method!r}; it is one of {', '.join(known)}.")
-    if method != "interior point" and is_large(P, q, A, G, LARGE):
+    if method != "interior point" and sparse_programs.is_large(P, q, A, G, LARGE):
         n, chosen = np.shape(q)[0], {"auto": "highs" if title == "lp" else "clarabel"}.get(method, method)
         low, high = (_bounds(title, name, v, n, float) for name, v in (("lower", lower), ("upper", upper)))
         low, high = _join_bounds(title, low, high)
         q = q if isinstance(q, TRACED) else np.asarray(q)
         _check_pairs(title, A, b, G, h)
-        return solve_sparse(title, P, q, A, b, G, h, low, high, 1e-9 if tol is None else tol, chosen, check)
+        return sparse_programs.solve_sparse(
+            title, P, q, A, b, G, h, low, high, 1e-9 if tol is None else tol, chosen, check
+        )
     data, count, low, high = _standardize(title, P, q, A, b, G, h, lower, upper)
     check_convex(title, data.P)
     tol = (1e-9 if data.q.dtype == np.float64 else 1e-4) if tol is None else float(tol)

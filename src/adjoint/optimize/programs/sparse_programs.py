@@ -10,8 +10,8 @@ import numpy as np
 
 from adjoint.base.errors import ShapeError
 from adjoint.optimize.optimum import Optimum, Prices
+from adjoint.optimize.programs import conic  # as a module: sets are programs, and programs use sets
 from adjoint.optimize.programs.certificate import check_convex, read_matrix
-from adjoint.optimize.programs.conic import is_sparse, solve_over_cones
 from adjoint.program.trace import TRACED
 from adjoint.program.types import Value
 from adjoint.scipy import sparse
@@ -21,7 +21,7 @@ __all__ = ["is_large", "solve_sparse"]
 
 def is_large(P: Any, q: Any, A: Any, G: Any, largest: int) -> bool:
     """Whether a program has sparse matrices, and so many unknowns and constraints that dense ones would be slow."""
-    if not any(is_sparse(M) for M in (P, A, G)):
+    if not any(conic.is_sparse(M) for M in (P, A, G)):
         return False
     return np.shape(q)[0] + sum(M.shape[0] for M in (A, G) if hasattr(M, "shape")) > largest
 
@@ -67,4 +67,4 @@ def solve_sparse(
             parts[name], at = y[at : at + count], at + count
         return Prices(*parts.values())
 
-    return solve_over_cones(title, P, q.astype(float), stacked, right, cones, tol, check, method, split)
+    return conic.solve_over_cones(title, P, q.astype(float), stacked, right, cones, tol, check, method, split)
