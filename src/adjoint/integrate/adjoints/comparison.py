@@ -88,8 +88,8 @@ def compare_adjoints(
     continuous one.
 
     `loss` is a function of the `Trajectory`; without one it is the sum of the state at the end. The discrete gradient
-    is that of the steps, "discretize". The continuous one is that of the equation: the variational equation solved
-    with a thousandth of the tolerances by a method of high order.
+    is that of the steps, "discretize". The continuous one is that of the equation, as far as steps at a thousandth of
+    the tolerances give it.
 
     ```python
     from adjoint import integrate
