@@ -160,6 +160,64 @@ def portfolio(figure: Any) -> None:
     right.legend(frameon=False)
 
 
+def predator_and_prey(figure: Any) -> None:
+    program = example("predator_and_prey")
+    found, years = program["fit"](), np.linspace(1900.0, 1920.0, 200)
+    curves = found.propagate(lambda p: program["paths"](years, p))
+    ax = figure.add_subplot(ylabel="pelts, thousands", title="hares and lynxes of Hudson Bay")
+    for k, (name, pelts) in enumerate((("hare", program["HARE"]), ("lynx", program["LYNX"]))):
+        low, high = (np.exp(curves.value[k] + s * curves.error[k]) for s in (-1, 1))
+        ax.fill_between(years, low, high, color=f"C{k}", alpha=0.2, lw=0)
+        ax.plot(years, np.exp(curves.value[k]), color=f"C{k}", label=name)
+        ax.plot(program["YEARS"], pelts, ".", color=f"C{k}", ms=6)
+    ax.set(xticks=[1900, 1905, 1910, 1915, 1920])
+    ax.legend(frameon=False)
+
+
+def bouncing_ball(figure: Any) -> None:
+    program = example("bouncing_ball")
+    aimed = program["aim"](np.array([0.6, 2.5]))
+    ax = figure.add_subplot(xlabel="meters", title="throws of a Newton iteration")
+    ax.axhline(0.0, color="0.5", lw=1)
+    for k, velocity in enumerate((program["FIRST"], *aimed[:2], aimed[-1])):
+        last = float(program["arrival"](velocity)[1])
+        y = program["throw"](velocity, save=np.linspace(0.0, 10.0, 2001)).values
+        shown = y[: int(last * 200) + 1]
+        ax.plot(*shown[:, :2].T, color="C0" if k == 3 else "0.7", lw=1.8 if k == 3 else 1, zorder=3 if k == 3 else 2)
+        ax.plot(*shown[-1, :2], "o", color="C0" if k == 3 else "0.7", ms=4)
+    ax.plot([8.0, 8.0], [0.5, 0.7], color="C1", lw=4, alpha=0.6)
+    ax.annotate(
+        "the ring, at 2.5 s", (7.9, 0.75), (5.6, 2.2), fontsize=8, arrowprops={"arrowstyle": "-", "color": "0.6"}
+    )
+
+
+def neural_equation(figure: Any) -> None:
+    program = example("neural_equation")
+    model, start, paths = program["train"](400)
+    times = np.linspace(0.0, 12.0, 300)
+    ax = figure.add_subplot(xlabel="angle", ylabel="speed", title="a pendulum, learned from points")
+    ax.plot(paths[..., 0].ravel(), paths[..., 1].ravel(), ".", color="0.6", ms=2.5)
+    y = program["run"](model, start, times).values
+    for k in range(len(start)):
+        ax.plot(*y[:, k].T, lw=0.9, color="C0", alpha=0.7)
+    grid = np.stack(np.meshgrid(np.linspace(-2.6, 2.6, 14), np.linspace(-2.2, 2.2, 12)), axis=-1)
+    ax.quiver(*np.moveaxis(grid, -1, 0), *np.moveaxis(model(grid), -1, 0), color="C1", alpha=0.5, width=0.004)
+
+
+def dosing(figure: Any) -> None:
+    program = example("dosing")
+    times = np.linspace(0.0, program["HOURS"], 481)
+    ax = figure.add_subplot(xlabel="hours", ylabel="mg / l", title="infusions planned by their gradient", ylim=(0, 26))
+    ax.axhspan(10, 20, color="C2", alpha=0.12, lw=0)
+    usual = {"amounts": program["AMOUNTS"], "times": program["TIMES"]}
+    for name, plan, color in (("usual", usual, "0.5"), ("planned", program["plan_doses"](100), "C0")):
+        level = program["course"](**plan, save=times).values[:, 0] / program["VOLUME"]
+        ax.plot(times, level, color=color, label=name)
+        for at, amount in zip(plan["times"], plan["amounts"], strict=True):
+            ax.bar(at, amount / 200, 1.5, align="edge", color=color, alpha=0.5)
+    ax.legend(frameon=False, loc="upper right")
+
+
 DRAWN = {
     "gallery_pendulum_swing_up.png": swing_up,
     "gallery_gaussian_process.png": gaussian_process,
@@ -173,6 +231,10 @@ DRAWN = {
     "gallery_lasso_path.png": lasso_path,
     "gallery_model_predictive_control.png": model_predictive_control,
     "gallery_portfolio.png": portfolio,
+    "gallery_predator_and_prey.png": predator_and_prey,
+    "gallery_bouncing_ball.png": bouncing_ball,
+    "gallery_neural_equation.png": neural_equation,
+    "gallery_dosing.png": dosing,
 }
 
 

@@ -21,6 +21,10 @@ ROOT = Path(__file__).resolve().parent.parent.parent
         ("lasso_path", (12,), 3),
         ("model_predictive_control", (20,), 3),
         ("portfolio", (8,), 3),
+        ("predator_and_prey", (5,), 3),
+        ("bouncing_ball", (3,), 4),
+        ("neural_equation", (400,), 3),
+        ("dosing", (60,), 2),
     ],
 )
 def test_program(name: str, arguments: tuple[int, ...], marks: int, capsys: pytest.CaptureFixture[str]) -> None:
