@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dis
 import functools
+from collections.abc import Callable
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -34,12 +35,24 @@ _CHANGES = frozenset({"print", "append", "extend", "insert", "pop", "remove", "c
                       "discard", "popitem", "appendleft", "popleft", "sort", "heappush", "heappop", "heapify",
                       "info", "debug", "warning", "error", "write", "writelines"})  # fmt: skip
 _WRITES = frozenset({"STORE_ATTR", "DELETE_ATTR", "STORE_GLOBAL", "DELETE_GLOBAL", "STORE_SUBSCR", "DELETE_SUBSCR"})
+_OUTSIDE = frozenset({"input", "open", "time", "time_ns", "perf_counter", "monotonic", "now", "sleep", "flush", "read",
+                      "readline", "put", "get_nowait", "critical", "exception", "log_message"})  # fmt: skip
 DEEPEST = 6
 MOST = 400
 
 
 def is_suspicious(function: Any, arguments: Any = ()) -> bool:
     """Whether a function, or what it reaches by name, asks for types or changes what is outside of it."""
+    return _reaches(asks_or_writes, function, arguments)
+
+
+def may_have_effects(function: Any) -> bool:
+    """Whether a function, or what it reaches by name, may do more than compute: print, log, look at the clock."""
+    return _reaches(changes_outside, function, ())
+
+
+def _reaches(is_meant: Callable[[CodeType], bool], function: Any, arguments: Any) -> bool:
+    """Whether the code of a function, or of one that it reaches by name, is meant."""
     seen: set[int] = set()
     waiting: list[tuple[Any, int]] = [(function, 0), *[(a, 1) for a in _objects(arguments)]]
     while waiting:
@@ -54,7 +67,7 @@ def is_suspicious(function: Any, arguments: Any = ()) -> bool:
         elif isinstance(value, FunctionType):
             if is_library(value.__code__.co_filename):
                 continue
-            if asks_or_writes(value.__code__):
+            if is_meant(value.__code__):
                 return True
             waiting += [(v, depth + 1) for v in _reached(value)]
         elif isinstance(value, type):
@@ -78,14 +91,25 @@ def asks_or_writes(code: CodeType) -> bool:
     """Whether a code, or one inside it, has a name or an instruction that makes it suspicious."""
     if not (_QUESTIONS | _CHANGES).isdisjoint(code.co_names):
         return True
-    if any(instruction.opname in _WRITES for instruction in dis.get_instructions(code)):
-        return True
     if code.co_exceptiontable:  # a handler may catch a refusal, and a `with` has effects
         return True
-    free = set(code.co_freevars)
-    if free and any(i.opname == "STORE_DEREF" and i.argval in free for i in dis.get_instructions(code)):
+    return _writes(code) or any(asks_or_writes(inner) for inner in code.co_consts if isinstance(inner, CodeType))
+
+
+@functools.lru_cache(maxsize=4096)
+def changes_outside(code: CodeType) -> bool:
+    """Whether a code, or one inside it, has a name or an instruction by which it may have an effect."""
+    if not (_CHANGES | _OUTSIDE).isdisjoint(code.co_names) or _writes(code):
         return True
-    return any(asks_or_writes(inner) for inner in code.co_consts if isinstance(inner, CodeType))
+    return any(changes_outside(inner) for inner in code.co_consts if isinstance(inner, CodeType))
+
+
+def _writes(code: CodeType) -> bool:
+    """Whether it stores anything but local variables."""
+    free = set(code.co_freevars)
+    return any(
+        i.opname in _WRITES or (i.opname == "STORE_DEREF" and i.argval in free) for i in dis.get_instructions(code)
+    )
 
 
 def _reached(function: FunctionType) -> list[Any]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from adjoint import tree
+from adjoint.optimize.compiling import Compiling
 from adjoint.program.program import interpret
 from adjoint.program.record import Record
 from adjoint.program.trace import Tracer, live_trace
@@ -52,7 +53,7 @@ def close_over(f: Callable[..., Any], x0: Any, args: Sequence[Any]) -> tuple[Cal
         flat = tree.leaves((x, tuple(own)))
         return tree.unflatten(result, interpret(program, [*[flat[i] for i in numbers], *captured]))
 
-    return closed, (*args, list(made.captured))
+    return Compiling(closed), (*args, list(made.captured))
 
 
 def close_over_all(

@@ -13,8 +13,8 @@ import numpy as np
 
 from adjoint import tree
 from adjoint.api.control_flow import cond, while_loop
-from adjoint.conversion.driver import prepare
 from adjoint.linear.solvers.iteration import TRACED, either, keep_types
+from adjoint.optimize.compiling import compile_when_it_pays
 
 __all__ = ["ORACLES", "Counter", "prepare_call"]
 
@@ -22,8 +22,11 @@ ORACLES = ("value", "gradient", "hvp", "hessian", "residual", "jacobian", "jvp",
 
 
 def prepare_call(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A user function as the solvers call it: Python's `if` and `while` in it work in loops of programs too."""
-    return prepare(function)
+    """A user function as the solvers call it: Python's `if` and `while` in it work in loops of programs too.
+
+    Called on plain numbers, one with long loops inside is compiled after a few calls.
+    """
+    return compile_when_it_pays(function)
 
 
 class Counter:

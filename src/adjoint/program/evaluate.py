@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from threading import local
 from types import FrameType
 from typing import Any, TypeAlias, cast
 
@@ -28,6 +29,15 @@ Reader: TypeAlias = Callable[[Program, Sequence[Value]], list[Value]]
 _reader: ContextVar[Reader | None] = ContextVar("adjoint_reader", default=None)
 
 
+class Work(local):
+    """What loops have cost so far in this thread: equations of their bodies, each time that they were evaluated."""
+
+    equations = 0
+
+
+work = Work()
+
+
 @contextmanager
 def evaluated_by(reader: Reader) -> Generator[None]:
     """While active, the programs inside loops are given to `reader`, for one who wants to see what they do."""
@@ -41,10 +51,10 @@ def evaluated_by(reader: Reader) -> Generator[None]:
 class Evaluator:
     """A program to be run many times on plain values."""
 
-    __slots__ = ("_program", "_run", "_runs")
+    __slots__ = ("_program", "_run", "_runs", "_size")
 
     def __init__(self, program: Program) -> None:
-        self._program = program
+        self._program, self._size = program, len(program.equations)
         reader = _reader.get()
         self._run: Callable[..., list[Value]] | None = (
             program.__dict__.get("_written") if reader is None else lambda *args: reader(program, args)
@@ -52,10 +62,11 @@ class Evaluator:
         self._runs = 0
 
     def __call__(self, args: Sequence[Value]) -> list[Value]:
+        work.equations += self._size
         if self._run is not None:
             return self._run(*args)
         self._runs += 1
-        if self._runs > RUNS_BEFORE and len(self._program.equations) <= LONGEST:
+        if self._runs > RUNS_BEFORE and self._size <= LONGEST:
             self._run = self._program.__dict__["_written"] = written(self._program)
         return interpret(self._program, args)
 

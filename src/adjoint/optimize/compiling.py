@@ -1,0 +1,128 @@
+"""User functions that solvers call again and again: compiled once the loops inside them have cost more than that.
+
+Called on plain numbers, `ad.scan` and the other loops are read equation by equation, a few microseconds each. A solver
+asks hundreds of times; machine code is hundreds of times quicker, and takes about as long to make as WORK equations
+take to read. So what is lost by waiting that long is about as much as compiling costs. Work is counted, not timed: the
+same run is compiled at the same call, and gives the same digits.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from adjoint import tree
+from adjoint.base.errors import TraceError
+from adjoint.conversion.driver import Converted, prepare
+from adjoint.conversion.suspicion import may_have_effects
+from adjoint.jit import jit
+from adjoint.program.evaluate import work
+from adjoint.program.freezing import without_draws
+from adjoint.program.trace import Tracer, live_trace, primal
+
+__all__ = ["Compiling", "compile_when_it_pays"]
+
+WORK = 200_000  # equations read in loops before a function is compiled: a second or two
+CALLS = 3  # and at least that many calls
+PROGRAMS = 3  # that are compiled at most: a function that keeps asking for others is better read
+CLOSE = 1e-6  # what both forms give, against the largest number; digits further apart are no rounding
+
+
+def compile_when_it_pays(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A user function as a driver calls it, compiled when it pays."""
+    prepared = prepare(function)
+    return Compiling(prepared.function) if type(prepared) is Converted else prepared
+
+
+class Compiling(Converted):
+    """A function of trees of numbers that is compiled after some calls, where that gives the same and costs less.
+
+    It stays as it is where it may have effects, where it cannot be traced, or where compiled it gives something else.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        self._compiled: Any = None
+        self._is_open = True  # whether it may still be compiled, or is
+        self._calls, self._before = 0, 0
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if not self._is_open or _in_program():
+            return super().__call__(*args, **kwargs)
+        if self._compiled is not None:
+            return self._call_compiled(args, kwargs)
+        if not self._calls:
+            self._before = work.equations
+        self._calls += 1
+        if self._calls > CALLS and work.equations - self._before > WORK:
+            return self._compile(args, kwargs)
+        return super().__call__(*args, **kwargs)
+
+    def _call_compiled(self, args: Any, kwargs: Any) -> Any:
+        try:
+            found = self._compiled(*args, **kwargs)
+        except Exception:  # the function itself says what is wrong, in its own words
+            self._give_up()
+            return super().__call__(*args, **kwargs)
+        if len(self._compiled.guarded_programs) > PROGRAMS:
+            self._give_up()
+        return found
+
+    def _compile(self, args: Any, kwargs: Any) -> Any:
+        """What it gives when compiled, if that is what it gives as it is; from now on it is called so."""
+        results: list[Any] = []
+        try:
+            with without_draws(self.function, "a function that is to be compiled"):
+                results.append(super().__call__(*args, **kwargs))
+            is_pure = not may_have_effects(self.function)
+        except TraceError:
+            if not results:
+                raise
+            is_pure = False  # it draws from a generator of NumPy; tracing it would draw once more
+        (expected,) = results
+        if not is_pure:
+            self._give_up()
+            return expected
+        compiled = jit(self.function, strict=True)
+        try:
+            with warnings.catch_warnings(record=True) as said, np.errstate(all="ignore"):
+                warnings.simplefilter("always")
+                found = compiled(*args, **kwargs)
+        except Exception:  # it cannot be traced
+            self._give_up()
+            return expected
+        if any("jit of" in str(one.message) for one in said) or not _is_same(found, expected):
+            self._give_up()
+            return expected
+        self._compiled = compiled
+        return found
+
+    def _give_up(self) -> None:
+        self._is_open, self._compiled = False, None
+
+
+def _in_program() -> bool:
+    """Whether a program is being written: then the function is part of it."""
+    trace = live_trace()
+    while trace is not None and not trace.records:
+        trace = trace.outer
+    return trace is not None
+
+
+def _is_same(found: Any, expected: Any) -> bool:
+    """Whether two results are the same but for rounding."""
+    if tree.structure(found) != tree.structure(expected):
+        return False
+    for pair in zip(tree.leaves(found), tree.leaves(expected), strict=True):
+        a, b = map(primal, pair)
+        if isinstance(a, Tracer) or isinstance(b, Tracer) or np.shape(a) != np.shape(b):
+            return False
+        if np.result_type(a) != np.result_type(b):
+            return False
+        size = np.max(np.abs(b), initial=0.0, where=np.isfinite(b))
+        if not np.allclose(a, b, rtol=0.0, atol=CLOSE * size, equal_nan=True):
+            return False
+    return True
