@@ -29,7 +29,7 @@ def gaussian():
     return np.prod(np.sqrt(np.pi) / (2 * C) * (scipy.special.erf(C * (1 - W)) + scipy.special.erf(C * W)))
 
 
-# Genz's families of test integrals over the unit cube (1984), and the continuous one.
+# Genz's six families of test integrals over the unit cube (1984).
 GENZ = {
     "oscillatory": (lambda x: np.cos(2 * np.pi * W[0] + np.sum(C * x)), oscillatory()),
     "product peak": (lambda x: np.prod(1 / (C**-2 + (x - W) ** 2)), product_peak()),
@@ -48,6 +48,18 @@ def test_genz(name: str) -> None:
     found = integrate.cubature(f, np.zeros(3), np.ones(3), rtol=1e-5)
     assert found.status == "converged"
     assert abs(found.value - value) <= 2e-5 * abs(value)
+
+
+def test_genz_with_jumps() -> None:
+    c, w = C[:2], np.array([0.31, 0.57])
+    f = lambda x: np.where((x[0] > w[0]) | (x[1] > w[1]), 0.0, np.exp(np.sum(c * x)))
+    value = np.prod(np.expm1(c * w) / c)
+    found = integrate.cubature(f, np.zeros(2), np.ones(2), rtol=1e-3)
+    assert found.status == "converged"
+    assert abs(found.value - value) <= 2e-3 * value
+    # one dimension after the other, the jumps are named
+    inner = lambda y: integrate.quad(lambda x: f([x, y]), 0.0, 1.0, points=(w[0],)).value
+    assert integrate.quad(inner, 0.0, 1.0, points=(w[1],)).value == pytest.approx(value, rel=1e-10)
 
 
 def test_derivatives_in_parameters_and_corners() -> None:

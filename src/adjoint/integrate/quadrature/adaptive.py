@@ -5,6 +5,12 @@ s in [-1, 1] or [0, 1] where ends are infinite:
 
     [a, ∞):  x = a + s / (1 - s)       (-∞, b]:  x = b - s / (1 - s)       ℝ:  x = s / (1 - s²)
 
+which are x = p + q s / ((1 - u s)(1 + v s)) with numbers p, q, u, v that a program can choose when it runs.
+
+Where f is not smooth there may be more than was seen: in the end no interval is wider than an eighth of the whole. An
+integral that is small against atol, but not accurate to rtol, may be of a peak that no node has met: then intervals are
+halved on, `LOOK_FOR` of them at least, until there is something to be accurate about.
+
 "tanh-sinh" is the trapezoidal rule after x = tanh(½π sinh t), which takes away singularities at both ends; its step is
 halved until two results agree.
 """
@@ -31,18 +37,19 @@ __all__ = [
     "Computed",
     "Substitution",
     "integrate_adaptively",
+    "is_unseen",
     "make_zeros",
 ]
 
 (CONVERGED, MAX_INTERVALS, NO_PROGRESS, NOT_FINITE) = range(4)
-RUNNING = -1
+RUNNING, LOOKING = -1, -2  # the interval with the largest error is halved, or the widest one
 Integrand = Callable[[Value], Value]  # nodes (k,) ↦ values (k, m)
 
 
 class Substitution(NamedTuple):
     """x as a function of s, for ends that may be infinite."""
 
-    kind: str  # "finite", "above", "below" or "line"
+    kind: str  # "finite", "above", "below", "line", or "any": which of them is known when the program runs
 
     @staticmethod
     def of(a: float, b: float) -> Substitution:
@@ -54,6 +61,9 @@ class Substitution(NamedTuple):
         """The ends in s."""
         if self.kind == "finite":
             return a, b
+        if self.kind == "any":
+            *_, v, infinite = _coefficients(a, b)
+            return np.where(infinite, -v, a), np.where(infinite, 1.0, b)
         zero = 0.0 * (b if self.kind == "below" else a if self.kind == "above" else np.float64(0.0))
         return (zero - 1.0 if self.kind == "line" else zero), zero + 1.0
 
@@ -61,6 +71,11 @@ class Substitution(NamedTuple):
         """x and dx/ds."""
         if self.kind == "finite":
             return s, np.ones_like(s)
+        if self.kind == "any":
+            p, q, u, v, infinite = _coefficients(a, b)
+            below = (1.0 - u * s) * (1.0 + v * s)
+            sign = np.where(both(infinite, a > b), -1.0, 1.0)
+            return p + q * s / below, sign * (1.0 + u * v * s * s) / (below * below)
         if self.kind == "line":
             below = 1.0 - s * s
             return s / below, (1.0 + s * s) / (below * below)
@@ -69,7 +84,7 @@ class Substitution(NamedTuple):
 
     def clip(self, x: Value, a: Value, b: Value) -> Value:
         """x, or the end that is nearest to it."""
-        if self.kind == "finite":
+        if self.kind in ("finite", "any"):
             return np.clip(x, np.minimum(a, b), np.maximum(a, b))
         return np.maximum(x, a) if self.kind == "above" else np.minimum(x, b) if self.kind == "below" else x
 
@@ -77,10 +92,25 @@ class Substitution(NamedTuple):
         """s, from x."""
         if self.kind == "finite":
             return x
+        if self.kind == "any":
+            p, q, _, v, infinite = _coefficients(a, b)
+            d = np.where(infinite, q * (x - p), 0.0)  # at least 0 where one end is finite
+            line = 2.0 * d / (1.0 + np.sqrt(1.0 + 4.0 * d * d))
+            return np.where(infinite, np.where(v > 0, line, d / (1.0 + np.abs(d))), x)
         if self.kind == "line":
             return 2.0 * x / (1.0 + np.sqrt(1.0 + 4.0 * x * x))
         d = x - a if self.kind == "above" else b - x
         return d / (1.0 + d)
+
+
+def _coefficients(a: Value, b: Value) -> tuple[Value, Value, Value, Value, Value]:
+    """p, q, u, v of the substitution, and whether an end is infinite."""
+    low, high = np.minimum(a, b), np.maximum(a, b)
+    down, up = low == -np.inf, high == np.inf
+    p = np.where(both(up, np.logical_not(down)), low, np.where(both(down, np.logical_not(up)), high, 0.0))
+    q = np.where(both(down, np.logical_not(up)), -1.0, 1.0)
+    infinite = np.logical_or(up, down)
+    return p, q, np.where(infinite, 1.0, 0.0), np.where(both(up, down), 1.0, 0.0), infinite
 
 
 class Computed(NamedTuple):
@@ -99,6 +129,7 @@ class _State(NamedTuple):
     right: Value
     values: Value  # (N, m)
     errors: Value
+    masses: Value  # of |f|
     count: Value
     stuck: Value
     code: Value
@@ -115,10 +146,17 @@ def make_zeros(shape: tuple[int, ...], dtype: Any, like: Value) -> Value:
     return made if isinstance(made, TRACED) else np.array(made)
 
 
-def _measure(pair: Pair, f: Integrand, left: Value, right: Value) -> tuple[Value, Value]:
-    """The integral over an interval, and an estimate of its error."""
-    middle, half = 0.5 * (left + right), 0.5 * (right - left)
-    values = np.where(half == 0, 0.0, f(middle + half * pair.nodes))  # an empty interval, even at a pole
+def _measure(pair: Pair, f: Integrand, ends: Sequence[Value]) -> list[tuple[Value, Value, Value]]:
+    """The integrals over neighboring intervals, estimates of their errors, and the integrals of |f|."""
+    middles = [0.5 * (left + right) for left, right in itertools.pairwise(ends)]
+    halves = [0.5 * (right - left) for left, right in itertools.pairwise(ends)]
+    k = len(pair.nodes)
+    together = f(np.concatenate([middle + half * pair.nodes for middle, half in zip(middles, halves, strict=True)]))
+    return [_measure_one(pair, together[i * k : (i + 1) * k], half) for i, half in enumerate(halves)]
+
+
+def _measure_one(pair: Pair, values: Value, half: Value) -> tuple[Value, Value, Value]:
+    values = np.where(half == 0, 0.0, values)  # an empty interval, even at a pole
     fine = half * (pair.weights @ values)
     coarse = half * (pair.coarse @ values)
     error = np.max(np.abs(fine - coarse))
@@ -128,8 +166,17 @@ def _measure(pair: Pair, f: Integrand, left: Value, right: Value) -> tuple[Value
     scaled = np.where(
         rough > 0, rough * np.minimum(1.0, (200.0 * error / np.where(rough > 0, rough, 1.0)) ** 1.5), error
     )
-    floor = 50.0 * np.finfo(np.float64).eps * np.abs(half) * np.max(pair.weights @ np.abs(values))
-    return fine, np.maximum(scaled, floor)
+    mass = np.abs(half) * np.max(pair.weights @ np.abs(values))
+    return fine, np.maximum(scaled, 50.0 * np.finfo(np.float64).eps * mass), mass
+
+
+LOOK_FOR = 64  # intervals, before an integral that is small against atol is believed; twice that on a flank
+
+
+def is_unseen(error: Value, mass: Value, rtol: Value, count: Value, most: int) -> Value:
+    """Whether f was so small wherever it was asked for that a narrow peak may have been missed."""
+    limit = either(mass > 0, min(2 * LOOK_FOR, most), min(LOOK_FOR, most))
+    return both(np.logical_or(error > rtol * mass, mass == 0), count < limit)
 
 
 def integrate_adaptively(
@@ -139,60 +186,75 @@ def integrate_adaptively(
     if method == "tanh-sinh":
         return _double_exponential(f, cuts, rtol, atol)
     pair = PAIRS[method]
-    first = [_measure(pair, f, a, b) for a, b in itertools.pairwise(cuts)]
-    n = len(first)
     if method == "gauss":
-        value: Any = sum((v for v, _ in first[1:]), first[0][0])
+        fixed = [v for v, _, _ in _measure(pair, f, cuts)]
+        value: Any = sum(fixed[1:], fixed[0])
         code = either(np.all(np.isfinite(value)), CONVERGED, NOT_FINITE)
         error = np.full((), np.nan) + 0 * value[0]
-        return Computed(value, error, as_code(code), np.int64(n * len(pair.nodes)), *_whole(cuts))
+        return Computed(value, error, as_code(code), np.int64(len(fixed) * len(pair.nodes)), *_whole(cuts))
+    if len(cuts) == 2:  # two opinions of a smooth function; the middle is where a kink likes to be
+        cuts = [cuts[0], 0.5 * (cuts[0] + cuts[1]), cuts[1]]
+    first = _measure(pair, f, cuts)
+    n = len(first)
     most = max(most, n)
     like = first[0][1] + 0.0 * cuts[0]
-    left, right, errors = (make_zeros((most,), np.float64, like) for _ in range(3))
+    left, right, errors, masses = (make_zeros((most,), np.float64, like) for _ in range(4))
     values = make_zeros((most, size), first[0][0].dtype, like)
-    for i, (v, e) in enumerate(first):
+    for i, (v, e, mass) in enumerate(first):
         left, right = with_entry(left, i, cuts[i]), with_entry(right, i, cuts[i + 1])
-        values, errors = with_entry(values, i, v), with_entry(errors, i, e)
+        values, errors, masses = with_entry(values, i, v), with_entry(errors, i, e), with_entry(masses, i, mass)
 
-    def judge(values: Value, errors: Value, stuck: Value, count: Value) -> Value:
+    def judge(
+        left: Value, right: Value, values: Value, errors: Value, masses: Value, stuck: Value, count: Value
+    ) -> Value:
         total = np.sum(values, axis=0)
         error = np.sum(errors)
         small = error <= np.maximum(atol, rtol * np.max(np.abs(total)))
-        code = either(small, CONVERGED, either(stuck >= 6, NO_PROGRESS, either(count >= most, MAX_INTERVALS, RUNNING)))
+        mass, width = np.sum(masses), np.abs(cuts[-1] - cuts[0])
+        unseen = both(is_unseen(error, mass, rtol, count, most), both(stuck < 6, width > 0))
+        wide = both(np.max(np.abs(right - left)) > 0.126 * width, both(count > n, count < most))
+        look = either(both(unseen, mass > 0), RUNNING, either(np.logical_or(unseen, wide), LOOKING, CONVERGED))
+        stopped = either(stuck >= 6, NO_PROGRESS, either(count >= most, MAX_INTERVALS, RUNNING))
+        code = either(small, look, stopped)
         return as_code(either(both(np.all(np.isfinite(total)), np.isfinite(error)), code, NOT_FINITE))
 
     def step(now: _State) -> _State:
-        worst = np.argmax(now.errors)
+        looking = now.code == LOOKING
+        worst = np.argmax(np.where(looking, np.abs(now.right - now.left), now.errors))
         a, b = now.left[worst], now.right[worst]
         middle = 0.5 * (a + b)
         old_error = now.errors[worst]  # plain arrays are written in place below
         rounding = 1e-12 * np.max(np.abs(np.sum(now.values, axis=0)))
-        (v1, e1), (v2, e2) = _measure(pair, f, a, middle), _measure(pair, f, middle, b)
+        (v1, e1, m1), (v2, e2, m2) = _measure(pair, f, [a, middle, b])
         values = with_entry(with_entry(now.values, worst, v1), now.count, v2)
         errors = with_entry(with_entry(now.errors, worst, e1), now.count, e2)
+        masses = with_entry(with_entry(now.masses, worst, m1), now.count, m2)
         left = with_entry(now.left, now.count, middle)
         right = with_entry(with_entry(now.right, worst, middle), now.count, b)
         # nothing is gained by halving what is rounding, or an interval of neighboring numbers
-        no_gain = both(e1 + e2 >= 0.99 * old_error, old_error <= rounding)
+        no_gain = both(both(e1 + e2 >= 0.99 * old_error, old_error <= rounding), np.logical_not(looking))
         tiny = np.abs(b - a) <= 1e-15 * (np.abs(a) + np.abs(b))
         stuck = now.stuck + either(np.logical_or(no_gain, tiny), 1, 0)
         count = now.count + 1
-        return _State(left, right, values, errors, count, stuck, judge(values, errors, stuck, count))
+        code = judge(left, right, values, errors, masses, stuck, count)
+        return _State(left, right, values, errors, masses, count, stuck, code)
 
     count = np.int64(n)
-    start = _State(left, right, values, errors, count, as_code(0), judge(values, errors, np.int64(0), count))
-    last = loop(lambda now: now.code == RUNNING, step, start)
+    code = judge(left, right, values, errors, masses, np.int64(0), count)
+    start = _State(left, right, values, errors, masses, count, as_code(0), code)
+    last = loop(lambda now: now.code <= RUNNING, step, start)
     evaluations = (2 * last.count - n) * len(pair.nodes)
     return Computed(np.sum(last.values, axis=0), np.sum(last.errors), last.code, evaluations, last.left, last.right)
 
 
 LEVELS = 9
+LOOK_THROUGH = 6  # levels, before an integral that is small against atol is believed: 4097 nodes
 REACH = 4.6  # of t: nodes come within 1e-68 of the ends
 
 
 class _Level(NamedTuple):
     level: Value
-    total: Value  # Σ w f over the nodes so far
+    total: Value  # Σ w f and Σ |w f| over the nodes so far
     value: Value
     error: Value
     code: Value
@@ -216,14 +278,15 @@ def _double_exponential_piece(f: Integrand, a: Value, b: Value, rtol: Value, ato
     middle, half = 0.5 * (a + b), 0.5 * (b - a)
 
     def weighted(t: Value) -> Value:
-        """Σ w f over some t, symmetric nodes each on its own; what falls on an end counts for nothing."""
+        """Σ w f and Σ |w f| over some t, symmetric nodes each on its own; what falls on an end counts for nothing."""
         u = 0.5 * np.pi * np.sinh(t)
         near = np.exp(-np.abs(u)) / np.cosh(u)  # 1 - |tanh u|, to full precision
         x = np.where(u >= 0, b - half * near, a + half * near)
         weights = half * 0.5 * np.pi * np.cosh(t) / np.cosh(u) ** 2
         inside = (x > np.minimum(a, b)) & (x < np.maximum(a, b)) & (weights != 0)
         values = f(np.where(inside, x, middle))
-        return np.sum(np.where(inside[:, None], weights[:, None] * values, 0.0), axis=0)
+        parts = np.where(inside[:, None], weights[:, None] * values, 0.0)
+        return np.stack([np.sum(parts, axis=0), np.sum(np.abs(parts), axis=0)])
 
     def add(level: Value, chunks: Value, total: Value) -> Value:
         """The nodes that halving the step brings: t = -R + (2 j + 1) h."""
@@ -244,18 +307,23 @@ def _double_exponential_piece(f: Integrand, a: Value, b: Value, rtol: Value, ato
     def step(now: _Level) -> _Level:
         chunks = 2 ** (now.level)
         total = add(now.level, chunks, now.total)
-        value = total * (h0 / (2.0 * chunks))
+        value, masses = total[0] * (h0 / (2.0 * chunks)), total[1] * (h0 / (2.0 * chunks))
         change = np.max(np.abs(value - now.value))
         size = np.max(np.abs(value))
         # the number of right digits doubles with each level
         error = np.where(size > 0, size * np.minimum(1.0, change / np.where(size > 0, size, 1.0)) ** 1.5, change)
         error = np.maximum(error, 50.0 * np.finfo(np.float64).eps * size)
-        done = both(error <= np.maximum(atol, rtol * size), now.level >= 2)
+        mass = np.max(masses)
+        unseen = both(np.logical_or(error > rtol * mass, mass == 0), half != 0)
+        # on the flank of a peak the last level has to resolve it
+        rising = both(unseen, error > 1e-3 * mass)
+        enough = now.level >= either(rising, LEVELS, either(unseen, LOOK_THROUGH, 2))
+        done = both(error <= np.maximum(atol, rtol * size), enough)
         code = either(done, CONVERGED, either(now.level + 1 >= LEVELS, MAX_INTERVALS, RUNNING))
         code = either(np.all(np.isfinite(value)), code, NOT_FINITE)
         return _Level(now.level + 1, total, value, error, as_code(code), now.evaluations + chunks * CHUNK)
 
     infinite = np.inf + 0 * zero[0]
-    first = _Level(np.int64(0), start, start * h0, infinite, as_code(RUNNING), np.int64(CHUNK + 1))
+    first = _Level(np.int64(0), start, start[0] * h0, infinite, as_code(RUNNING), np.int64(CHUNK + 1))
     last = loop(lambda now: now.code == RUNNING, step, first)
     return Computed(last.value, last.error, last.code, last.evaluations, *_whole([a, b]))

@@ -16,7 +16,7 @@ import numpy as np
 
 from adjoint import tree
 from adjoint.api.gradients import vmap
-from adjoint.base.errors import DtypeError, SolveError, TraceError
+from adjoint.base.errors import DtypeError, SolveError
 from adjoint.base.source import user_facing, warn_user
 from adjoint.conversion.driver import prepare
 from adjoint.debug import check
@@ -172,9 +172,9 @@ class IntegralRule:
                 result = [next(parts) if flag else None for flag in flags]
             self._look_for_jumps(xs)
         for end, tangent in ((a, da), (b, db)):
-            if tangent is not None and self._is_finite(end, end is a):
+            if tangent is not None and self._may_be_finite(end is a):
                 sign = -1.0 if end is a else 1.0
-                result = _plus(result, [sign * v * tangent for v in _values(self.program, theta, end)])
+                result = _plus(result, [sign * v * tangent for v in self._at_end(end, xs)])
         if dpoints is not None:
             for i in range(self.how.points):
                 result = _plus(result, [jump * dpoints[i] for jump in self._jump(i, xs)])
@@ -200,8 +200,8 @@ class IntegralRule:
         for number, end in ((0, a), (1, b)):
             if wanted[number]:
                 sign = -1.0 if number == 0 else 1.0
-                finite = self._is_finite(end, number == 0)
-                values = _values(self.program, theta, end) if finite else []
+                finite = self._may_be_finite(number == 0)
+                values = self._at_end(end, xs) if finite else []
                 result[number] = sign * inner(values, cts) if finite else np.zeros_like(end)
         if wanted[2]:
             jumps = [inner(self._jump(i, xs), cts) for i in range(self.how.points)]
@@ -211,9 +211,24 @@ class IntegralRule:
     def batched(self, mapped: Sequence[bool], size: int) -> BatchedRule:
         return BatchedRule(self, tuple(mapped), size)
 
-    def _is_finite(self, end: Value, is_first: bool) -> bool:
+    def _may_be_finite(self, is_first: bool) -> bool:
         kind = self.how.substitution.kind
-        return kind == "finite" or kind == ("above" if is_first else "below")
+        return kind in ("finite", "any") or kind == ("above" if is_first else "below")
+
+    def _at_end(self, end: Value, xs: Sequence[Value]) -> list[Value]:
+        """f at an end; 0 where it is infinite, and does not move."""
+        a, b, _, *theta = xs
+        substitution = self.how.substitution
+        if substitution.kind != "any":
+            return _values(self.program, theta, end)
+        finite = np.isfinite(end)
+        values = _values(self.program, theta, np.where(finite, end, self._inside(*detach([a, b]))))
+        return [np.where(finite, v, 0.0) for v in values]
+
+    def _inside(self, low: Value, high: Value) -> Value:
+        """A point between the ends."""
+        first, last = self.how.substitution.ends(low, high)
+        return self.how.substitution.forth(0.5 * (first + last), low, high)[0]
 
     def _jump(self, i: int, xs: Sequence[Value]) -> list[Value]:
         """f(p⁻) - f(p⁺) at the i-th breakpoint p, in the direction from a to b.
@@ -224,9 +239,8 @@ class IntegralRule:
         low, high, cuts = detach([a, b, points])
         tiny = 8.0 * np.finfo(np.float64).eps * (np.abs(cuts[i]) + 1e-8)
         substitution = self.how.substitution
-        first, last = substitution.ends(low, high)
         inside = cuts[i] == substitution.clip(cuts[i], low, high)
-        point = np.where(inside, points[i], substitution.forth(0.5 * (first + last), low, high)[0])
+        point = np.where(inside, points[i], self._inside(low, high))
         share = np.where(low <= high, 1.0, -1.0) / np.sum(np.abs(cuts - cuts[i]) <= tiny)
         before, after = (_values(self.program, theta, x) for x in (point - tiny, point + tiny))
         return [np.where(inside, share * (u - v), 0.0) for u, v in zip(before, after, strict=True)]
@@ -312,6 +326,11 @@ def _read_end(title: str, name: str, value: Any) -> Value:
     return np.float64(found)
 
 
+def _is_known_finite(end: Value) -> bool:
+    value = primal(end)
+    return not isinstance(value, Tracer) and bool(np.all(np.isfinite(np.asarray(value))))
+
+
 @user_facing
 def quad(
     f: Callable[..., Any],
@@ -327,8 +346,12 @@ def quad(
 ) -> Integral:
     """∫ f(x, *args) dx from a to b, where f returns a number, an array, or any tree of them, real or complex.
 
-    Ends may be infinite. `points` are where f jumps or has kinks; those beyond the ends do not count. The derivative
-    in `args`, in what f closes over, in the ends and in the points is exact, to any order.
+    Ends may be infinite, in a compiled program too. `points` are where f jumps or has kinks; those beyond the ends do
+    not count. The derivative in `args`, in what f closes over, in the ends and in the points is exact, to any order.
+
+    A peak above nothing is looked for, and found down to about 1/10000 of the interval. One that is narrower, or is
+    narrower than 1/100 above a smooth background, can fall between all nodes: name two points that enclose it, some
+    ten of its widths apart.
 
     `method` "gauss-kronrod" (21 nodes, the worst interval is halved) is for smooth functions, "clenshaw-curtis" the
     same with nodes at the ends, "tanh-sinh" for singularities at the ends, "gauss" a fixed rule of 20 nodes.
@@ -347,19 +370,19 @@ def quad(
         raise ValueError(f"{title}: rtol is {rtol} and atol {atol}; one of them must be above zero, none below.")
     low, high = _read_end(title, "a", a), _read_end(title, "b", b)
     sign = 1.0
-    reversed_ends = not any(isinstance(v, TRACED) for v in (low, high)) and low > high
-    if reversed_ends:
+    plain = not any(isinstance(v, TRACED) for v in (low, high))
+    if plain and low == high and np.isinf(low):
+        raise ValueError(f"{title}: both ends are {low}; there is nothing between them. Change the sign of one.")
+    if plain and low > high:
         low, high, sign = high, low, -1.0
-    for name, end in (("a", low), ("b", high)):
-        value = primal(end)
-        if isinstance(end, TRACED) and not isinstance(value, Tracer) and np.any(np.isinf(np.asarray(value))):
-            raise TraceError(f"{title}: {name} is infinite and traced; infinite ends are plain: write np.inf.")
     made = read_integrand(title, f, args)
     inner = [_read_end(title, f"points[{i}]", p) for i, p in enumerate(points)]
+    may_be_infinite = any(isinstance(v, TRACED) and not _is_known_finite(v) for v in (low, high))
     kinds = [np.float64(0.0) if isinstance(v, TRACED) else v for v in (low, high)]
+    substitution = Substitution("any") if may_be_infinite else Substitution.of(float(kinds[0]), float(kinds[1]))
     how = Quadrature(
         method,
-        Substitution.of(float(kinds[0]), float(kinds[1])),
+        substitution,
         len(inner),
         float(rtol),
         float(atol),

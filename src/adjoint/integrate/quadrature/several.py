@@ -19,7 +19,15 @@ from adjoint.base.source import user_facing
 from adjoint.conversion.driver import prepare
 from adjoint.implicit.vectors import to_arrays, to_vector
 from adjoint.integrate.derivative import detach, record_flat, types_of
-from adjoint.integrate.quadrature.adaptive import CONVERGED, MAX_INTERVALS, NOT_FINITE, RUNNING, Computed, make_zeros
+from adjoint.integrate.quadrature.adaptive import (
+    CONVERGED,
+    MAX_INTERVALS,
+    NOT_FINITE,
+    RUNNING,
+    Computed,
+    is_unseen,
+    make_zeros,
+)
 from adjoint.integrate.quadrature.integral import Integral, inner, quad
 from adjoint.integrate.system import Arguments, read_state, trace_function
 from adjoint.linear.solvers.iteration import TRACED, both, either, loop, with_entry
@@ -98,7 +106,7 @@ def _cube(f: Callable[[Value], Value], low: Any, high: Any, rtol: float, atol: f
     nodes, seven, five = _genz_malik(n)
     ratio = (_L2 / _L4) ** 2
 
-    def measure(a: Value, b: Value) -> tuple[Value, Value, Value]:
+    def measure(a: Value, b: Value) -> tuple[Value, Value, Value, Value]:
         middle, half = 0.5 * (a + b), 0.5 * (b - a)
         values = f(middle + half * nodes)
         volume = np.prod(2.0 * half)
@@ -109,37 +117,44 @@ def _cube(f: Callable[[Value], Value], low: Any, high: Any, rtol: float, atol: f
         far = values[2 * n + 1 : 3 * n + 1] + values[3 * n + 1 : 4 * n + 1] - 2 * center
         bent = np.sum(np.abs(near - ratio * far), axis=1)
         # among equal bends the widest axis is cut
-        axis = np.argmax(bent * (1.0 + 1e-9) + 1e-12 * (np.max(bent) + 1e-300) * np.abs(half) / np.max(np.abs(half)))
-        return fine, np.max(np.abs(fine - coarse)), axis
+        widths = np.abs(half) / np.where(volume == 0, 1.0, np.max(np.abs(half)))
+        axis = np.argmax(np.where(np.max(bent) > 0, bent + 1e-12 * np.max(bent) * widths, widths))
+        mass = np.abs(volume) * np.max(np.abs(seven) @ np.abs(values))
+        return fine, np.max(np.abs(fine - coarse)), axis, mass
 
-    v, e, axis = measure(low, high)
+    v, e, axis, mass = measure(low, high)
     like = e + 0.0 * low[0]
     lows = with_entry(make_zeros((most, n), np.float64, like), 0, low)
     highs = with_entry(make_zeros((most, n), np.float64, like), 0, high)
     values = with_entry(make_zeros((most, size), v.dtype, like), 0, v)
     errors = with_entry(make_zeros((most,), np.float64, like), 0, e)
+    masses = with_entry(make_zeros((most,), np.float64, like), 0, mass)
     axes = with_entry(make_zeros((most,), np.int64, like), 0, axis)
 
-    def judge(values: Value, errors: Value, count: Value) -> Value:
+    def judge(values: Value, errors: Value, masses: Value, count: Value) -> Value:
         total, error = np.sum(values, axis=0), np.sum(errors)
         small = error <= np.maximum(atol, rtol * np.max(np.abs(total)))
-        code = either(small, CONVERGED, either(count >= most, MAX_INTERVALS, RUNNING))
+        unseen = both(is_unseen(error, np.sum(masses), rtol, count, most), np.all(low != high))
+        code = either(small, either(unseen, RUNNING, CONVERGED), either(count >= most, MAX_INTERVALS, RUNNING))
         return as_code(either(both(np.all(np.isfinite(total)), np.isfinite(error)), code, NOT_FINITE))
 
     def step(now: Any) -> Any:
-        lows, highs, values, errors, axes, count, _ = now
-        worst = np.argmax(errors)
+        lows, highs, values, errors, masses, axes, count, _ = now
+        volumes = np.abs(np.prod(highs - lows, axis=1))
+        worst = np.argmax(np.where(np.max(errors) == 0, volumes, errors))
         a, b, cut = lows[worst] + 0.0, highs[worst] + 0.0, axes[worst] + 0
         middle = 0.5 * (a + b)
         chosen = np.arange(n) == cut
-        (v1, e1, k1), (v2, e2, k2) = measure(a, np.where(chosen, middle, b)), measure(np.where(chosen, middle, a), b)
+        v1, e1, k1, m1 = measure(a, np.where(chosen, middle, b))
+        v2, e2, k2, m2 = measure(np.where(chosen, middle, a), b)
         put = lambda array, first, second: with_entry(with_entry(array, worst, first), count, second)
         values, errors, axes = put(values, v1, v2), put(errors, e1, e2), put(axes, k1, k2)
+        masses = put(masses, m1, m2)
         lows, highs = put(lows, a, np.where(chosen, middle, a)), put(highs, np.where(chosen, middle, b), b)
-        return lows, highs, values, errors, axes, count + 1, judge(values, errors, count + 1)
+        return lows, highs, values, errors, masses, axes, count + 1, judge(values, errors, masses, count + 1)
 
-    start = (lows, highs, values, errors, axes, np.int64(1), judge(values, errors, np.int64(1)))
-    _, _, values, errors, _, count, code = loop(lambda now: now[6] == RUNNING, step, start)
+    start = (lows, highs, values, errors, masses, axes, np.int64(1), judge(values, errors, masses, np.int64(1)))
+    _, _, values, errors, _, _, count, code = loop(lambda now: now[7] == RUNNING, step, start)
     return Computed(np.sum(values, axis=0), np.sum(errors), code, (2 * count - 1) * len(nodes), low, high)
 
 
