@@ -158,6 +158,9 @@ def test_errors_are_those_of_the_function(made: list[Any]) -> None:
         call(np.array([2.0, 0.0]))
     with pytest.raises(IndexError):
         call(np.array([0.3]))
+    assert call(np.array([0.3, -0.2])) == made[0](np.array([0.3, -0.2]))  # it stays compiled
+    assert isinstance(call, Compiling)
+    assert call._compiled is made[0]
     found = optimize.minimize(f, np.zeros(2), reject=ValueError)
     plain = optimize.minimize(energy, np.zeros(2))
     np.testing.assert_allclose(found.value, plain.value, rtol=1e-6)

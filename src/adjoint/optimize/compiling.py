@@ -64,9 +64,10 @@ class Compiling(Converted):
     def _call_compiled(self, args: Any, kwargs: Any) -> Any:
         try:
             found = self._compiled(*args, **kwargs)
-        except Exception:  # the function itself says what is wrong, in its own words
+        except Exception:
+            found = super().__call__(*args, **kwargs)  # where it fails as well, it says why, and stays compiled
             self._give_up()
-            return super().__call__(*args, **kwargs)
+            return found
         if len(self._compiled.guarded_programs) > PROGRAMS:
             self._give_up()
         return found
