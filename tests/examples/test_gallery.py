@@ -25,6 +25,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
         ("bouncing_ball", (3,), 4),
         ("neural_equation", (400,), 3),
         ("dosing", (60,), 2),
+        ("two_moons", (150,), 3),
     ],
 )
 def test_program(name: str, arguments: tuple[int, ...], marks: int, capsys: pytest.CaptureFixture[str]) -> None:
