@@ -224,14 +224,15 @@ def two_moons(figure: Any) -> None:
     x = np.linspace(-2.6, 2.6, 90)
     grid = np.stack(np.meshgrid(x, x), axis=-1)
     density = np.exp(ad.jit(program["log_density"])(model, grid.reshape(-1, 2))).reshape(90, 90)
-    z = np.random.default_rng(3).normal(size=(25, 2))
+    z = np.random.default_rng(3).normal(size=(40, 2))
     paths = program["integrate"].solve(
         lambda t, y, model: ad.vmap(lambda y: program["pushed"](t, y, model))(y), (0.0, 1.0), z, args=(model,),
         save=np.linspace(0.0, 1.0, 40),
     ).values  # fmt: skip
     left, right = figure.subplots(1, 2)
     left.plot(*program["moons"](np.random.default_rng(5), 500).T, ".", ms=2, color="0.5")
-    left.plot(*np.moveaxis(paths, -1, 0), color="C0", lw=0.7)
+    left.plot(*np.moveaxis(paths, -1, 0), color="C0", lw=0.7, alpha=0.7)
+    left.plot(*paths[-1].T, ".", color="C0", ms=5)
     right.pcolormesh(x, x, density, cmap="viridis", rasterized=True)
     for ax, title in ((left, "a Gaussian flows there"), (right, "the density")):
         ax.set(xlim=(-2.6, 2.6), ylim=(-2.6, 2.6), xticks=[], yticks=[], title=title, aspect="equal")
