@@ -88,13 +88,13 @@ def main() -> None:
     import matplotlib.pyplot as plt
 
     for name, draw, columns, size in (
-        ("differential_equations", draw_paths, 3, (10.5, 3.4)),
-        ("stability", draw_stability, 2, (9.0, 3.8)),
-        ("optimization", draw_descent, 3, (10.5, 3.2)),
+        ("differential_equations.png", draw_paths, 3, (10.5, 3.4)),
+        ("stability.png", draw_stability, 2, (9.0, 3.8)),
+        ("optimization.png", draw_descent, 3, (10.5, 3.2)),
     ):
         figure, axes = plt.subplots(1, columns, figsize=size, layout="constrained")
         draw(axes)
-        figure.savefig(PICTURES / f"{name}.png", dpi=100)
+        figure.savefig(PICTURES / name, dpi=100)
         plt.close(figure)
 
 

@@ -196,7 +196,7 @@ def _hold_promises(title: str, setting: Setting, method: Any, known: Any, x: Any
 
 def _is_feasible(method: Any, setting: Setting, x: Any) -> Any:
     """Whether x lies in the set of the method, or within its bounds."""
-    if isinstance(method, Composite) and isinstance(method.the_term(), Indicator):
+    if isinstance(method, Composite) and isinstance(getattr(method, "term", None), Set | Indicator):
         flat = setting.unknowns.flat
         away = flat(tree.map(lambda a, b: a - b, x, apply_prox(method.the_term(), x, 1.0)))
         return np.max(np.abs(away)) <= NEAR * (1.0 + np.max(np.abs(flat(x))))

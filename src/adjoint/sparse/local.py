@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -87,6 +88,10 @@ def _spread(seed: Any, kind: ArrayType) -> Any:
     return seed if seed is None or seed.shape == kind.shape else Broadcast(kind.shape)(seed)
 
 
+# beside the objects, not in them: what a compiled function holds must not change while it is traced
+_WHOLE: WeakKeyDictionary[LocalColoring, Coloring] = WeakKeyDictionary()
+
+
 class LocalColoring(Coloring):
     """A coloring of the part of a program between its heads and its tails: J = L K R, the colors are those of K.
 
@@ -97,13 +102,13 @@ class LocalColoring(Coloring):
         self.pattern, self.kind = pattern, "local"
         self.columns, self.rows = kernel.columns, kernel.rows
         self.cut, self.kernel, self.sources = cut, kernel, sources
-        self._whole: Coloring | None = None
 
     def whole(self) -> Coloring:
         """A coloring of the matrix itself, for a program that is not the one which was cut."""
-        if self._whole is None:
-            self._whole = color(self.pattern)
-        return self._whole
+        found = _WHOLE.get(self)
+        if found is None:
+            found = _WHOLE[self] = color(self.pattern)
+        return found
 
     def parts(self, recorded: Recorded) -> Parts | None:
         """The program in its three parts; None when it is another one."""
