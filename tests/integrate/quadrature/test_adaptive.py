@@ -153,6 +153,20 @@ def test_a_peak_is_resolved_or_told_of_after_tanh_sinh() -> None:
         assert right if found.status == "converged" else found.status == "max intervals"
 
 
+@pytest.mark.parametrize("f, a, b, value, status", [
+    (lambda x: 1 / np.sqrt(x), 0.0, 1.0, 2.0, "converged"),
+    (lambda x: 1 / np.sqrt(1 - x), 0.0, 1.0, 2.0, "no further progress"),  # 1 - x is 1e-16 at least
+    (lambda x: np.log(1 - x), 0.0, 1.0, -1.0, "converged"),
+    (lambda x: 1 / (np.sqrt(x) * (1 + x)), 0.0, np.inf, np.pi, "no further progress"),
+    (lambda x: np.exp(-x) / np.sqrt(x), 0.0, np.inf, np.sqrt(np.pi), "converged"),
+    (lambda x: x**-0.9, 0.0, 1.0, 10.0, "no further progress"),
+])  # fmt: skip
+def test_what_is_lost_at_a_singular_end_is_part_of_the_error(f, a, b, value, status) -> None:
+    found = integrate.quad(f, a, b, method="tanh-sinh")
+    assert found.status == status, found
+    assert abs(found.value - value) <= found.error + 1e-12
+
+
 def test_points_on_both_sides_show_a_peak_above_a_background() -> None:
     f = lambda x: np.cos(x) + np.exp(-(((x - 0.3) / 1e-5) ** 2))
     found = integrate.quad(f, 0.0, 1.0, points=(0.3 - 1e-4, 0.3 + 1e-4))

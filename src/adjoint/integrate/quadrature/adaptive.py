@@ -254,7 +254,7 @@ REACH = 4.6  # of t: nodes come within 1e-68 of the ends
 
 class _Level(NamedTuple):
     level: Value
-    total: Value  # Σ w f and Σ |w f| over the nodes so far
+    total: Value  # Σ w f, Σ |w f| and what is lost at the ends, over the nodes so far
     value: Value
     error: Value
     code: Value
@@ -275,18 +275,22 @@ CHUNK = 32
 
 
 def _double_exponential_piece(f: Integrand, a: Value, b: Value, rtol: Value, atol: Value) -> Computed:
-    middle, half = 0.5 * (a + b), 0.5 * (b - a)
+    half = 0.5 * (b - a)
 
-    def weighted(t: Value) -> Value:
-        """Σ w f and Σ |w f| over some t, symmetric nodes each on its own; what falls on an end counts for nothing."""
+    def weigh(t: Value) -> tuple[Value, Value]:
+        """w f at some t, and what is lost: nodes that rounding puts on an end are judged by the number next to it."""
         u = 0.5 * np.pi * np.sinh(t)
         near = np.exp(-np.abs(u)) / np.cosh(u)  # 1 - |tanh u|, to full precision
         x = np.where(u >= 0, b - half * near, a + half * near)
         weights = half * 0.5 * np.pi * np.cosh(t) / np.cosh(u) ** 2
         inside = (x > np.minimum(a, b)) & (x < np.maximum(a, b)) & (weights != 0)
-        values = f(np.where(inside, x, middle))
+        values = f(np.where(inside, x, np.where(u >= 0, np.nextafter(b, a), np.nextafter(a, b))))
         parts = np.where(inside[:, None], weights[:, None] * values, 0.0)
-        return np.stack([np.sum(parts, axis=0), np.sum(np.abs(parts), axis=0)])
+        outside = np.logical_not(inside)[:, None] & np.isfinite(values)
+        return parts, 8.0 * np.abs(np.where(outside, weights[:, None] * values, 0.0))  # f grows towards the end
+
+    def add_up(parts: Value, lost: Value) -> Value:
+        return np.stack([np.sum(parts, axis=0), np.sum(np.abs(parts), axis=0), np.sum(lost, axis=0)])
 
     def add(level: Value, chunks: Value, total: Value) -> Value:
         """The nodes that halving the step brings: t = -R + (2 j + 1) h."""
@@ -295,19 +299,20 @@ def _double_exponential_piece(f: Integrand, a: Value, b: Value, rtol: Value, ato
         def more(carry: Any) -> Any:
             k, total = carry
             j = k * CHUNK + np.arange(CHUNK)
-            return k + 1, total + weighted(-REACH + (2 * j + 1) * h)
+            return k + 1, total + add_up(*weigh(-REACH + (2 * j + 1) * h))
 
         return loop(lambda carry: carry[0] < chunks, more, (0 * level, total))[1]
 
     zero = np.zeros(1) + 0 * a
-    start = weighted(-REACH + 2.0 * REACH * np.arange(CHUNK + 1) / CHUNK)
+    parts, lost = weigh(-REACH + 2.0 * REACH * np.arange(CHUNK + 1) / CHUNK)
+    start, beyond = add_up(parts, lost), 0.1 * np.max(np.abs(parts[0]) + np.abs(parts[-1]))  # |t| > REACH
     h0 = 2.0 * REACH / CHUNK
     # level 1 has CHUNK new nodes between those of level 0: from here on the number of chunks doubles
 
     def step(now: _Level) -> _Level:
         chunks = 2 ** (now.level)
         total = add(now.level, chunks, now.total)
-        value, masses = total[0] * (h0 / (2.0 * chunks)), total[1] * (h0 / (2.0 * chunks))
+        value, masses, losses = (total[i] * (h0 / (2.0 * chunks)) for i in range(3))
         change = np.max(np.abs(value - now.value))
         size = np.max(np.abs(value))
         # the number of right digits doubles with each level
@@ -318,10 +323,13 @@ def _double_exponential_piece(f: Integrand, a: Value, b: Value, rtol: Value, ato
         # on the flank of a peak the last level has to resolve it
         rising = both(unseen, error > 1e-3 * mass)
         enough = now.level >= either(rising, LEVELS, either(unseen, LOOK_THROUGH, 2))
-        done = both(error <= np.maximum(atol, rtol * size), enough)
-        code = either(done, CONVERGED, either(now.level + 1 >= LEVELS, MAX_INTERVALS, RUNNING))
+        tolerance, lost = np.maximum(atol, rtol * size), np.max(losses) + beyond
+        done = both(error <= tolerance, enough)
+        # next to an end other than 0 numbers are too far apart for a strong singularity
+        verdict = either(lost <= tolerance, CONVERGED, NO_PROGRESS)
+        code = either(done, verdict, either(now.level + 1 >= LEVELS, MAX_INTERVALS, RUNNING))
         code = either(np.all(np.isfinite(value)), code, NOT_FINITE)
-        return _Level(now.level + 1, total, value, error, as_code(code), now.evaluations + chunks * CHUNK)
+        return _Level(now.level + 1, total, value, error + lost, as_code(code), now.evaluations + chunks * CHUNK)
 
     infinite = np.inf + 0 * zero[0]
     first = _Level(np.int64(0), start, start[0] * h0, infinite, as_code(RUNNING), np.int64(CHUNK + 1))

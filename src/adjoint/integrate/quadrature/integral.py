@@ -48,7 +48,7 @@ ADVICE = {
     MAX_INTERVALS: "f is rough or oscillates: give a larger max_intervals, name its jumps and kinks as points=, or use "
     "method='tanh-sinh' for singularities at the ends.",
     NO_PROGRESS: "Rounding hides what is left, or f is not integrable: ask for a looser rtol, or look at f near its "
-    "singularities.",
+    "singularities; where numbers are too far apart next to one, substitute such that it lies at 0.",
     NOT_FINITE: "NaN or infinity came out of f: name singularities as points=, or use method='tanh-sinh', which does "
     "not ask for the ends.",
 }
