@@ -14,7 +14,14 @@ import numpy as np
 
 from adjoint.base.errors import UnsupportedError
 from adjoint.ops.calculus import Differential, fit, total
-from adjoint.ops.elementwise.pointwise import UFUNCS, Pointwise, broadcast_shapes, masked_multiply, spread
+from adjoint.ops.elementwise.pointwise import (
+    UFUNCS,
+    Pointwise,
+    broadcast_shapes,
+    masked_multiply,
+    parameter_names,
+    spread,
+)
 from adjoint.program.types import ArrayType, Value, promotion_token, type_of
 
 
@@ -47,7 +54,7 @@ class NamedUfunc(Pointwise, Differential):
         self.arguments = tuple(arguments.split())
         self.whole = tuple(whole.split())  # arguments that count: there is no derivative in them
         self.partials = partials
-        self.reads = {argument: f.__code__.co_varnames[: f.__code__.co_argcount] for argument, f in partials.items()}
+        self.reads = {argument: parameter_names(f) for argument, f in partials.items()}
         known = {*self.arguments, "z"}
         if (
             len(self.arguments) != function.nin

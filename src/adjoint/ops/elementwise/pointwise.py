@@ -98,6 +98,12 @@ def _reads(*names: str) -> Callable[[Factor], Partial]:
     return table[names]
 
 
+def parameter_names(f: Callable[..., Any]) -> tuple[str, ...]:
+    """The parameters of an expression, without `inspect`, which takes its time for each of hundreds."""
+    stated = getattr(f, "__signature__", None)
+    return tuple(stated.parameters) if stated else f.__code__.co_varnames[: f.__code__.co_argcount]
+
+
 class Pointwise(Op):
     """How an elementwise primitive treats axes: broadcasting, promotion, batching."""
 
@@ -184,7 +190,7 @@ class Ufunc(Pointwise):
         self.singular = singular  # a partial may be infinite: zero tangents must win over it
         self.work, self._kinks, self.inverse = work, kinks, inverse
         self.arity: int = function.nin
-        raw = [f.__code__.co_varnames[: f.__code__.co_argcount] if f is not None else () for f in factors]
+        raw = [parameter_names(f) if f is not None else () for f in factors]
         self.factors = tuple(None if f is None else _reads(*names)(f) for f, names in zip(factors, raw, strict=True))
         reads = [tuple(name in names for name in "xyz") for names in raw]
         # what to keep: (x, y, z) when only the first, only the second, or both inputs are differentiated
