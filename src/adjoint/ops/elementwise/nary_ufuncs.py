@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 
 from adjoint.base.errors import UnsupportedError
+from adjoint.base.records import parameter_names
 from adjoint.ops.calculus import Differential, fit, total
 from adjoint.ops.elementwise.pointwise import (
     UFUNCS,
     Pointwise,
     broadcast_shapes,
     masked_multiply,
-    parameter_names,
     spread,
 )
 from adjoint.program.types import ArrayType, Value, promotion_token, type_of

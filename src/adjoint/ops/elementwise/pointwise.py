@@ -15,6 +15,7 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 
 from adjoint.base.errors import ShapeError
+from adjoint.base.records import parameter_names
 from adjoint.ops.calculus import Differential, Flat, Linear, Multilinear, fit, total
 from adjoint.ops.elementwise.work import FUNCTION, Work
 from adjoint.ops.kinks import NonSmooth
@@ -96,12 +97,6 @@ def _reads(*names: str) -> Callable[[Factor], Partial]:
         ("x", "y", "z"): lambda f: f,
     }
     return table[names]
-
-
-def parameter_names(f: Callable[..., Any]) -> tuple[str, ...]:
-    """The parameters of an expression, without `inspect`, which takes its time for each of hundreds."""
-    stated = getattr(f, "__signature__", None)
-    return tuple(stated.parameters) if stated else f.__code__.co_varnames[: f.__code__.co_argcount]
 
 
 class Pointwise(Op):
