@@ -89,7 +89,7 @@ class StrongWolfe:
             bracketed = np.logical_or(s.bracketed, np.logical_or(too_far, turned))
             inside = minimize_cubic(low, low_value, low_derivative, high, high_value, high_derivative)
             inside = either(np.isfinite(high_value), inside, low + 0.2 * (high - low))
-            farther = np.minimum(either(s.count < FEW, self.growth, LEAP) * a, line.longest)
+            farther = np.minimum(either(s.count < FEW, self.growth * a, LEAP * a), line.longest)
             trial = either(bracketed, inside, farther)
             stuck = np.logical_or(trial == a, np.abs(trial - low) <= problem.eps * np.abs(low))
             return _State(

@@ -77,7 +77,8 @@ def test_the_gradient_has_the_pattern_of_the_entries():
 def test_one_factorization_for_the_solution_and_its_derivatives(monkeypatch):
     counted = []
     original = scipy.sparse.linalg.splu
-    monkeypatch.setattr(scipy.sparse.linalg, "splu", lambda *args: counted.append(1) or original(*args))
+    count = lambda *args, **options: counted.append(1) or original(*args, **options)
+    monkeypatch.setattr(scipy.sparse.linalg, "splu", count)
     sparse_solve._factors.clear()
     f = lambda d: np.sum(linalg.spsolve(matrix(d), B) ** 2)
     ad.grad(f)(1.01 * A.data)
