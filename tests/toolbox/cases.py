@@ -240,6 +240,12 @@ SECOND_ORDER: dict[str, Case] = {
         lambda x: np.cosh(np.sin(x)) * np.cos(x) ** 2 - np.sinh(np.sin(x)) * np.sin(x),
     ),
     "gauss_newton": (lambda x: curvature.gauss_newton(loss, model)(x), gauss_newton),
+    "kronecker_gauss_newton": (
+        lambda x: curvature.kronecker_gauss_newton(
+            lambda z, y: loss(z), lambda w, s: model(w), samples=(np.zeros((1, 1)), np.zeros((1, 1)))
+        )(x).to_dense(),
+        gauss_newton,
+    ),
     "gauss_newton_product": (
         lambda x: curvature.gauss_newton_product(loss, model, (x,), (right(x),)),
         lambda x: gauss_newton(x) @ right(x),
