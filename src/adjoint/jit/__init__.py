@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from adjoint.base.garbage import loading
@@ -65,11 +66,16 @@ def jit(
     fast(np.array([1.0, 2.0]))  # → (5.0, [2.0, 4.0])
     ```
     """
-    with loading():
-        module: Any = importlib.import_module("adjoint.jit.function")
+    module = _read_module()
     if branches not in ("auto", "guards", "native"):
         raise ValueError(f"jit: branches must be 'auto', 'guards' or 'native', not {branches!r}.")
     options = module.JitOptions(static_argnums, static_argnames, strict, branches)
     if function is None:
         return lambda f: module.Jitted(f, options)
     return module.Jitted(function, options)
+
+
+@cache
+def _read_module() -> Any:
+    with loading():
+        return importlib.import_module("adjoint.jit.function")
