@@ -290,7 +290,7 @@ _METHODS: dict[str, StochasticMethod] = {
         Heun("heun", "stratonovich", _strong_one(), 1.0, adaptive=True, by_field=True),
         ReversibleHeun("reversible-heun", "stratonovich", _strong_one(), 1.0, reversible=True,
                        by_field=True),
-        Platen("platen", "ito", {**_same(0.5), "additive": 1.0}, 2.0, needs_diagonal=True),
+        Platen("platen", "ito", {**_strong_one(), "commutative": 0.5}, 2.0, needs_diagonal=True),
     )
 }  # fmt: skip
 
