@@ -105,7 +105,7 @@ def main(cameras: int = 49, points: int = 7776, observations: int = 31843) -> No
     began = time.perf_counter()
     coloring = jacobian.coloring(start, *data)
     print(f"pattern and coloring: {time.perf_counter() - began:.2f} s\n  {coloring!r}")
-    assert len(coloring) == 14
+    assert len(coloring) <= 14  # eleven numbers of a camera and three of a point; blocks need fewer
     matrix = jacobian(start, *data)
     began = time.perf_counter()
     matrix = jacobian(start, *data)
