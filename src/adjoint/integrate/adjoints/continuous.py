@@ -268,7 +268,7 @@ def _zero(x: Value) -> Value:
 def check_plan(title: str, name: str, plan: Plan) -> None:
     """What these derivatives are not made for is refused."""
     what = "events" if plan.events.size else "mass" if plan.has_mass else ""
-    if name == "forward" and plan.stops:
+    if name in ("forward", "reversible") and plan.stops:
         what = "stops"
     if what:
         raise ValueError(f"{title}: adjoint={name!r} is not made for {what}=. Use adjoint='discretize'.")
