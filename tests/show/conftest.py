@@ -9,9 +9,9 @@ import pytest
 from tests.support.browsers import CHROMIUM
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
-    """One browser for all tests."""
+    """One browser for the tests of a file; while it is open, an event loop counts as running in this thread."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
