@@ -2,8 +2,8 @@
 
     python benchmarks/checkpointing.py [--turns 1000] [--size 20000] [--slots 2 3 5 …] [--rounds 5] [--write]
 
-The loop is an explicit step of a reaction, repeated; all contenders are compiled. In time they take turns and the least
-counts, after their answers have been compared. Memory is the largest resident size while a gradient runs, beyond what
+The loop is an explicit step of a reaction, repeated; all contenders are compiled. Runs are interleaved and the least
+time counts, after answers were compared. Memory is the largest resident size while a gradient runs, beyond what
 there was before, each in a process of its own (Linux only). The theory: C*(K, S) turns forwards and K backwards, with
 the times of a turn taken from the value and from the gradient that stores everything (measured, like the rest); S slots
 and the state that is being worked on. What is beyond that is cotangents and next values. JAX takes part where it is

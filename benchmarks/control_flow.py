@@ -305,7 +305,7 @@ def page(rows: Sequence[Row], growth: Sequence[Any], eager: Sequence[Any]) -> st
     about = """# Plain Python control flow
 
 Written by `python benchmarks/control_flow.py --write`; every figure is measured: the least processor time on one core
-of a shared machine, all taking turns, after values and gradients were compared. The programs stand in
+of a shared machine, interleaved, after values and gradients were compared. The programs stand in
 `benchmarks/flow/`: *plain Python* has `if`, `while`, `for` and lists alone, under `ad.jit(ad.value_and_grad(f))`;
 *ad.scan …* is the same written with `ad.scan`, `ad.while_loop`, `ad.cond`; *numba by hand* has its derivative written
 by hand; *JAX lax* takes reverse mode where its loops have a length. Elsewhere it has forward mode alone, with one

@@ -92,8 +92,8 @@ def reach(make: Callable[[float], Callable[[], Any]], expected: Any, wanted: flo
     return None
 
 
-def take_turns(title: str, runs: dict[str, tuple[Any, Any]], rounds: int = 5) -> list[Row]:
-    """The least time of each value and gradient, of rounds in which all take turns."""
+def interleave(title: str, runs: dict[str, tuple[Any, Any]], rounds: int = 5) -> list[Row]:
+    """The least time of each value and gradient, of interleaved rounds."""
     least: dict[tuple[str, int], float] = {}
     for _ in range(rounds):
         for name, pair in runs.items():
@@ -150,7 +150,7 @@ def solved(title: str, workload: tuple[Any, ...]) -> list[Row]:
             slope = lambda g=gradient_of, tol=theirs[1]: g(w, tol)
             np.testing.assert_allclose(slope(), gradient(w, ours[1]), rtol=1e-3)
         runs[name] = (theirs and theirs[0], slope)
-    return take_turns(title, runs)
+    return interleave(title, runs)
 
 
 def batched() -> list[Row]:
@@ -174,7 +174,7 @@ def batched() -> list[Row]:
         theirs = reach(lambda tol: lambda: value_of(w, tol)[:10], few, wanted)
         if theirs:
             runs["diffrax, vmap"] = (theirs[0], lambda: gradient_of(w, theirs[1]))
-    return take_turns(f"{MANY} Lotka-Volterra", runs, 3)
+    return interleave(f"{MANY} Lotka-Volterra", runs, 3)
 
 
 def wave(p: Any, tol: float) -> Any:
@@ -210,7 +210,7 @@ def quadratures(title: str, p: Any) -> list[Row]:
         found = reach(lambda tol: lambda: value_of(p, tol), exact, 1e-10)
         if found:
             runs["quadax"] = (found[0], lambda: gradient_of(p, found[1]))
-    return take_turns(title, runs, 3)
+    return interleave(title, runs, 3)
 
 
 def shown_time(seconds: float | None) -> str:

@@ -2,8 +2,8 @@
 
     python benchmarks/first_call.py [--runs 7] [--write]
 
-Every run is a process of its own, with everything that it must load; contenders take turns. Processor time counts, its
-least value of all runs. `--write` writes docs/benchmarks/first_call.md.
+Every run is a process of its own, with everything that it must load; contenders are interleaved. Processor time counts,
+its least value of all runs. `--write` writes docs/benchmarks/first_call.md.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ PAGE = Path(__file__).resolve().parent.parent / "docs" / "benchmarks" / "first_c
 HEAD = """# The first call of a process
 
 Written by `python benchmarks/first_call.py --write`. Milliseconds of processor time of a fresh process, least of {runs}
-runs in turn: what the import adds to NumPy's, and the first call of value and gradient with all that it loads, with an
-empty cache, from the disk cache, and by JAX (double precision, no cache). The import of adjoint loads its parts when
-they are first used, so they are in the first call.
+interleaved runs: what the import adds to NumPy's, and the first call of value and gradient with all that it loads,
+with an empty cache, from the disk cache, and by JAX (double precision, no cache). The import of adjoint loads its parts
+when they are first used, so they are in the first call.
 
 """
 PROGRAMS = {

@@ -3,7 +3,7 @@
     python benchmarks/implicit.py [--rounds 7]
 
 Both run the same solver for the inner problem and conjugate gradients to the same tolerance for the linear equation of
-the derivative; they take turns, the least processor time counts, and gradients are compared first.
+the derivative; they are interleaved, the least processor time counts, and gradients are compared first.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def jaxopts(make: Any) -> Callable[[Any], Any] | None:
 
 
 def least(runs: dict[str, Callable[[], Any]], rounds: int) -> dict[str, float]:
-    """The least processor time of each, in milliseconds, of five calls after another; they take turns."""
+    """The least processor time of each, in milliseconds, of five calls after another, interleaved."""
     found = dict.fromkeys(runs, np.inf)
     for _ in range(rounds):
         for name, run in runs.items():

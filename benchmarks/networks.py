@@ -2,7 +2,7 @@
 
     python benchmarks/networks.py [part of a name …] [--rounds 15] [--compiled] [--write]
 
-Contenders take turns and the least processor time counts. float32; `--compiled` adds torch.compile;
+Contenders are interleaved and the least processor time counts. float32; `--compiled` adds torch.compile;
 `--write` writes docs/benchmarks/networks.md.
 """
 

@@ -2,8 +2,8 @@
 
     python benchmarks/optimize.py [--rounds 7] [--only bfgs]
 
-On one core; contenders take turns, the least processor time counts, and answers are compared first. Compiled functions
-are timed after their first call, whose time stands beside. A peer that is not installed is left out.
+On one core; contenders are interleaved, the least processor time counts, and answers are compared first. Compiled
+functions are timed after their first call, whose time stands beside. A peer that is not installed is left out.
 """
 
 from __future__ import annotations
@@ -233,7 +233,7 @@ WORKLOADS: dict[str, tuple[Callable[[], Workload], float]] = {  # and the ratio 
 
 
 def least(runs: dict[str, Run], rounds: int) -> dict[str, float]:
-    """The least processor time of each, in milliseconds; they take turns of about a hundredth of a second."""
+    """The least processor time of each, in milliseconds; interleaved, each for about a hundredth of a second."""
     found: dict[str, float] = {}
     counts: dict[str, int] = {}
     for name, run in runs.items():

@@ -2,7 +2,7 @@
 
     python benchmarks/solvers.py [part of a name …] [--rounds 7] [--write]
 
-All solve to the same tolerance, take turns, and the least processor time counts; solutions and gradients are compared
+All solve to the same tolerance, interleaved, and the least processor time counts; solutions and gradients are compared
 first. SciPy has no derivatives: its gradient is the adjoint solve written by hand. `--write` renews
 docs/benchmarks/solvers.md and its picture.
 """
@@ -204,7 +204,7 @@ def page(results: dict[str, Times]) -> str:
         "",
         "Written by `python benchmarks/solvers.py --write`; every figure is measured. Milliseconds of one processor",
         f"in double precision, solution / gradient of ½‖x‖² in A and b, all to the tolerance {TOL:g}; the least of",
-        "several rounds that take turns, and all answers were compared. adjoint and JAX are compiled, unless it says",
+        "several interleaved rounds, and all answers were compared. adjoint and JAX are compiled, unless it says",
         "*eager*.",
         "SciPy has no derivatives: its gradient is the adjoint solve, written by hand.",
         "",

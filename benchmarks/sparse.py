@@ -3,9 +3,10 @@
     python benchmarks/sparse.py [part of a name …] [--rounds 5] [--write]
 
 For each contender: the seconds until the first result (pattern, coloring, compilation) and the least time of one
-evaluation afterwards, in turns with the others. Results are compared first. `--write` renews docs/benchmarks/sparse.md
-and its picture. The coloring is found once, by all; adjoint's answer is a SciPy matrix, that of the others an array of
-theirs. sparsejac is given the pattern, as it finds none; CasADi writes the derivative out as expressions.
+evaluation afterwards, interleaved with the others. Results are compared first. `--write` renews
+docs/benchmarks/sparse.md and its picture. The coloring is found once, by all; adjoint's answer is a SciPy matrix, that
+of the others an array of theirs. sparsejac is given the pattern, as it finds none; CasADi writes the
+derivative out as expressions.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ typed in. Value and gradient of the same program by adjoint (`ad.jit(ad.value_an
 peers, and by hand. Smaller times are better; a ratio says how many times slower the peer is.
 
 * **One core, one thread, side by side.** Each contender has a process of its own; all are pinned to the same core and
-  take turns, some milliseconds each, in up to 40 rounds. The least time counts.
+  are interleaved, some milliseconds each, in up to 40 rounds. The least time counts.
 * **The same answer.** Values and gradients are compared with a derivative by hand, which is itself checked by the
   complex step. An error beyond rounding makes the run fail.
 * **Each peer at its best.** Arguments are converted beforehand (JAX has device arrays, PyTorch tensors), CasADi is

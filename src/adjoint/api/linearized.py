@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,7 +20,7 @@ from adjoint.transform.nonfinite import settle
 __all__ = ["Pullback", "Pushforward", "tangents_of", "with_zeros"]
 
 
-class _Derivative:
+class _Derivative(ABC):
     """∂f(x) of a recorded run of f, or its adjoint."""
 
     def __init__(self, recorded: Linearized, chosen: Selection) -> None:
@@ -30,8 +31,9 @@ class _Derivative:
         result = self._apply(*args)
         return settle(result) if self._recorded.watch is not None else result
 
+    @abstractmethod
     def _apply(self, *args: Any) -> Any:
-        raise NotImplementedError
+        """The derivative of tangents or cotangents."""
 
     def __reduce__(self) -> Any:
         raise TypeError(

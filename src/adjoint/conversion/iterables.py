@@ -10,6 +10,7 @@ that remember what they were made of. Anything else is gone through by Python.
 from __future__ import annotations
 
 import operator
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -22,28 +23,27 @@ from adjoint.program.types import ArrayType, Value, type_of
 WEAK_INT = ArrayType((), np.dtype(np.int64), weak=True)
 
 
-class Items:
+class Items(ABC):
     """The items of a loop: plain ones by number, and arrays that hold all of them."""
 
-    length: int | None = 0  # None: known when the program runs
+    length: int = 0
     is_plain = True  # whether items can be had without touching traced values
 
+    @abstractmethod
     def at(self, number: int) -> Any:
         """The item of one iteration."""
-        raise NotImplementedError
 
     def plain(self, begin: int = 0) -> Iterable[Any]:
         """The items as Python goes through them, from one on."""
-        assert self.length is not None
         return (self.at(number) for number in range(begin, self.length))
 
+    @abstractmethod
     def arrays(self, begin: int) -> list[Value]:
         """What the loop walks along: arrays with one row for each iteration."""
-        raise NotImplementedError
 
+    @abstractmethod
     def item(self, rows: Iterator[Value]) -> Any:
         """The item of an iteration, from the rows of the arrays."""
-        raise NotImplementedError
 
 
 class Counted(Items):
@@ -104,14 +104,14 @@ class Zipped(Items):
 
     def __init__(self, parts: list[Items], strict: bool = False) -> None:
         self.parts, self.strict = parts, strict
-        self.length = min((part.length or 0 for part in parts), default=0)
+        self.length = min((part.length for part in parts), default=0)
         self.is_plain = all(part.is_plain for part in parts)
 
     def at(self, number: int) -> Any:
         return tuple(part.at(number) for part in self.parts)
 
     def arrays(self, begin: int) -> list[Value]:
-        length = (self.length or 0) - begin
+        length = self.length - begin
         return [array[:length] if array.shape[0] > length else array for p in self.parts for array in p.arrays(begin)]
 
     def item(self, rows: Iterator[Value]) -> Any:
@@ -125,21 +125,20 @@ class Backwards(Items):
         self.inner, self.length, self.is_plain = inner, inner.length, inner.is_plain
 
     def at(self, number: int) -> Any:
-        return self.inner.at((self.length or 0) - 1 - number)
+        return self.inner.at(self.length - 1 - number)
 
     def arrays(self, begin: int) -> list[Value]:
-        stop = (self.length or 0) - begin
+        stop = self.length - begin
         return [array[:stop][::-1] for array in self.inner.arrays(0)]
 
     def item(self, rows: Iterator[Value]) -> Any:
         return self.inner.item(rows)
 
 
-class TracedRange(Items):
+class TracedRange:
     """range(start, stop, step) with a traced end: how many there are is known when the program runs."""
 
-    length = None
-    is_plain = False
+    length: None = None
 
     def __init__(self, start: Any, stop: Any, step: Any) -> None:
         self.start, self.stop, self.step = start, stop, step
@@ -176,12 +175,12 @@ class Lazy:
         return None if self._begun else self._items
 
 
-def items_of(iterable: Any) -> Items | None:
+def items_of(iterable: Any) -> Items | TracedRange | None:
     """The items of what a loop goes through; None where only Python can tell."""
     kind = type(iterable)
     if kind is range:
         return Counted(iterable)
-    if isinstance(iterable, Items):
+    if isinstance(iterable, Items | TracedRange):
         return iterable
     if kind is Lazy:
         return iterable.items

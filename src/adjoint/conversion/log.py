@@ -6,6 +6,7 @@ that is traced once for all iterations, and a run that is given up leave nothing
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -19,24 +20,24 @@ from adjoint.conversion.values import UNDEFINED
 CONTAINERS = (list, dict, set, deque)
 
 
-class Cell:
+class Cell(ABC):
     """A place that is written: an attribute, all of a container, a variable, the elements of a plain array."""
 
     title = "a value"
     held: Any  # the owner, so that its identity stays its own
 
     @property
+    @abstractmethod
     def key(self) -> tuple[Any, ...]:
         """Which place it is."""
-        raise NotImplementedError
 
+    @abstractmethod
     def get(self) -> Any:
         """What stands there now."""
-        raise NotImplementedError
 
+    @abstractmethod
     def put(self, value: Any) -> None:
         """Write, without a note."""
-        raise NotImplementedError
 
 
 class Attribute(Cell):
@@ -86,7 +87,7 @@ class Variable(Cell):
     """A variable that several functions share: the object by which converted code writes it."""
 
     def __init__(self, read: Callable[[], Any], write: Callable[[Any], None], name: str) -> None:
-        self._read, self.put, self.title = read, write, name  # type: ignore[method-assign]
+        self._read, self._write, self.title = read, write, name
         cells = getattr(write, "__closure__", None)
         self.held = cells[0] if cells else (write.__globals__, name)  # type: ignore[attr-defined]
         self._key = (id(self.held), None) if cells else (id(write.__globals__), name)  # type: ignore[attr-defined]
@@ -100,6 +101,9 @@ class Variable(Cell):
             return self._read()
         except NameError:
             return UNDEFINED
+
+    def put(self, value: Any) -> None:
+        self._write(value)
 
     def store(self, value: Any) -> Any:
         """Write, with a note."""

@@ -16,7 +16,7 @@ from typing import Any
 
 from adjoint.conversion.branches import choose_block
 from adjoint.conversion.growing import NeedsItems
-from adjoint.conversion.iterables import Items, items_of
+from adjoint.conversion.iterables import Items, TracedRange, items_of
 from adjoint.conversion.joining import NoBlock
 from adjoint.conversion.lifting import StartOver
 from adjoint.conversion.log import Log, logging
@@ -159,7 +159,7 @@ def run_for(
 
 
 def _run_items(
-    items: Items, body: Block, state: tuple[Any, ...], names: Sequence[str], stops: Sequence[int]
+    items: Items | TracedRange, body: Block, state: tuple[Any, ...], names: Sequence[str], stops: Sequence[int]
 ) -> tuple[Any, ...]:
     """Plain iterations as long as nothing traced is touched; then the rest at once."""
     begin = 0

@@ -290,12 +290,17 @@ def _traced_test(rolled: Rolled, test: Callable[..., Any]) -> tuple[Program, lis
 
 
 def roll_counted(
-    items: Items, begin: int, body: Block, state: tuple[Any, ...], names: Sequence[str], stops: Sequence[int]
+    items: Items | TracedRange,
+    begin: int,
+    body: Block,
+    state: tuple[Any, ...],
+    names: Sequence[str],
+    stops: Sequence[int],
 ) -> tuple[Any, ...]:
     """A `Scan` along the items; a `While` where a flag may end it, or the number of items is not known."""
     if isinstance(items, TracedRange):
         return _roll_range(items, body, state, names, stops)
-    rolled = Rolled(state, names, grows=True, sure=(items.length or 0) > begin)
+    rolled = Rolled(state, names, grows=True, sure=items.length > begin)
     arrays = items.arrays(begin)
     kinds = [ArrayType(np.shape(a)[1:], type_of(a).dtype) for a in arrays]
     program, captured = _settled(

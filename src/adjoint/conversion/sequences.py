@@ -48,9 +48,10 @@ def zip_(*iterables: Any, strict: bool = False) -> Any:
     """zip(…)."""
     iterables = tuple(map(iterate, iterables))
     parts = [items_of(one) for one in iterables] if in_program() and not strict else [None]
-    if not parts or any(part is None or part.length is None for part in parts):
+    known = [part for part in parts if part is not None and part.length is not None]
+    if not parts or len(known) < len(parts):
         return zip(*iterables, strict=strict)
-    return Lazy(zip(*iterables, strict=strict), Zipped([part for part in parts if part is not None]))
+    return Lazy(zip(*iterables, strict=strict), Zipped(known))
 
 
 @instead_of(reversed)

@@ -16,7 +16,7 @@ import numpy as np
 from adjoint.conversion.calls import call, is_convertible
 from adjoint.conversion.forms import is_converted
 from adjoint.conversion.growing import refuse_growing
-from adjoint.conversion.iterables import Items
+from adjoint.conversion.iterables import Items, TracedRange
 from adjoint.conversion.stacking import refuse_stacked
 from adjoint.numpy.dispatch import as_array, is_traced
 from adjoint.program.trace import Tracer
@@ -45,7 +45,7 @@ def own_method(owner: Any, *names: str) -> Callable[..., Any] | None:
 
 def iterate(value: Any) -> Any:
     """What a loop goes through; an iterator of the user's is converted."""
-    if isinstance(value, Items):
+    if isinstance(value, Items | TracedRange):
         return value
     refuse_growing(value, "the items")
     refuse_stacked(value)

@@ -1,4 +1,4 @@
-"""Small things about sequences of arguments, and an older check of gradients."""
+"""Sequences of arguments, and an older check of gradients; the module bears the name of autograd's."""
 
 # pyright: basic
 

@@ -10,6 +10,7 @@ covectors.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
@@ -22,23 +23,27 @@ from adjoint.program.types import type_of
 __all__ = ["ArrayVSpace", "ComplexArrayVSpace", "ContainerVSpace", "VSpace", "vspace"]
 
 
-class VSpace:
+class VSpace(ABC):
     """A vector space; `vspace(x)` is that of x."""
 
     iscomplex = False
     size: int
 
+    @abstractmethod
     def zeros(self) -> Any:
-        raise NotImplementedError
+        """The zero."""
 
+    @abstractmethod
     def ones(self) -> Any:
-        raise NotImplementedError
+        """All coordinates 1."""
 
+    @abstractmethod
     def randn(self) -> Any:
-        raise NotImplementedError
+        """A point with normally distributed coordinates."""
 
+    @abstractmethod
     def standard_basis(self) -> Iterator[Any]:
-        raise NotImplementedError
+        """The vectors of the basis, one after another."""
 
     def add(self, x: Any, y: Any) -> Any:
         return self.zeros() + y if x is None else x + y
@@ -50,8 +55,9 @@ class VSpace:
     def scalar_mul(self, x: Any, a: Any) -> Any:
         return x * a
 
+    @abstractmethod
     def inner_prod(self, x: Any, y: Any) -> Any:
-        raise NotImplementedError
+        """The inner product."""
 
     def covector(self, x: Any) -> Any:
         return x

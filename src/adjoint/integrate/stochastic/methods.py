@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -34,7 +35,7 @@ class Noise(NamedTuple):
 
 
 @dataclass(frozen=True)
-class StochasticMethod:
+class StochasticMethod(ABC):
     """A method for equations with noise. `strong` and `weak` are its orders for each kind of noise that it is made for.
 
     ```python
@@ -59,9 +60,9 @@ class StochasticMethod:
         """The state."""
         return (y,)
 
+    @abstractmethod
     def step(self, equation: Equation, t: Value, h: Value, state: Any, noise: Noise) -> tuple[Any, Value]:
         """The state after a step, and an estimate of its error."""
-        raise NotImplementedError
 
     def inverse_step(self, equation: Equation, t: Value, h: Value, state: Any, noise: Noise) -> Any:
         """The state before a step, from that after it."""

@@ -6,6 +6,7 @@ everything else is recomputed from them and from the arguments.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -73,7 +74,7 @@ class Intermediate:
 
 
 @record
-class Policy:
+class Policy(ABC):
     """What may be kept.
 
     ```python
@@ -81,8 +82,9 @@ class Policy:
     ```
     """
 
+    @abstractmethod
     def saves(self, eq: Equation) -> bool:
-        raise NotImplementedError
+        """Whether the results of an equation may be kept."""
 
     @property
     def files(self) -> Files | None:

@@ -21,6 +21,7 @@ iterations are computed in all. The state that is being worked on is not counted
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -68,7 +69,7 @@ class Step(NamedTuple):
 
 
 @record
-class Plan:
+class Plan(ABC):
     """What a loop keeps. `disk` says where, when it is not memory.
 
     ```python
@@ -76,13 +77,13 @@ class Plan:
     ```
     """
 
+    @abstractmethod
     def capacity(self, length: int) -> int:
         """How many states it keeps at once, at most."""
-        raise NotImplementedError
 
+    @abstractmethod
     def advance(self, k: int, s: int) -> int:
         """How far on the next state is kept, in a stretch of k ≥ 2 iterations with s slots."""
-        raise NotImplementedError
 
     @property
     def disk(self) -> Files | None:

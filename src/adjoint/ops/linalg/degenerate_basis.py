@@ -10,6 +10,7 @@ the diagonal is all of the block, and second derivatives with Ȧ as one of the t
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -148,9 +149,9 @@ class AdaptsBasis:
 
     zeros = False  # whether values that are zero count as coinciding
 
+    @abstractmethod
     def adapt(self, a: Value, da: Value) -> tuple[Any, Sequence[Value]]:
         """The same factorization with given factors, in a basis adapted to Ȧ, and its arguments."""
-        raise NotImplementedError
 
     def jvp(self, xs: Sequence[Value], dxs: Sequence[Value], trace: Any) -> tuple[Sequence[Value], Sequence[Value]]:
         op, arguments = self.adapt(xs[0], dxs[0])

@@ -8,6 +8,7 @@ exactly as the outer iteration deserves.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, NamedTuple, final
 
@@ -36,7 +37,7 @@ class _State(NamedTuple):
     code: Value
 
 
-class _Curved(Composite):
+class _Curved(Composite, ABC):
     """The iteration for a matrix H that a subclass keeps."""
 
     exact: bool
@@ -61,11 +62,13 @@ class _Curved(Composite):
         start = (x, x, 1.0 + 0 * step, np.inf + 0 * step, np.int64(0))
         return problem.loop(goes_on, advance, start)[0]
 
+    @abstractmethod
     def _matrix(self, problem: Problem, x: Value, f: Value, g: Value) -> Value:
-        raise NotImplementedError
+        """H at the start."""
 
+    @abstractmethod
     def _update(self, problem: Problem, x: Value, p: Value, g: Value, g_new: Value, H: Value) -> Value:
-        raise NotImplementedError
+        """H after a step from x to p."""
 
     def init(self, problem: Problem, x: Value) -> _State:
         """Value, gradient and H at the start."""

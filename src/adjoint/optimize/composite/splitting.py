@@ -8,6 +8,7 @@ Both keep multipliers y beside x. At a solution
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, final
@@ -40,7 +41,7 @@ class _State(NamedTuple):
     code: Value
 
 
-class _Split(Composite):
+class _Split(Composite, ABC):
     """Conditions of (x, y)."""
 
     has_dual = True
@@ -58,8 +59,9 @@ class _Split(Composite):
 
         return F
 
+    @abstractmethod
     def _equations(self, unknowns: Any, v: Value, y: Value, g: Value) -> Value:
-        raise NotImplementedError
+        """The residual at x and y, where g is the gradient of f."""
 
 
 @final

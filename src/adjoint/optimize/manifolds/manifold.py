@@ -9,6 +9,7 @@ Coordinates carry vectors from one point to another: a vector keeps its numbers 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
@@ -20,7 +21,7 @@ from adjoint.program.types import Value
 __all__ = ["Manifold", "Product", "grassmann", "product", "rotations", "spd", "sphere", "stiefel"]
 
 
-class Manifold:
+class Manifold(ABC):
     """A smooth set of arrays; `optimize.manifolds` has them by name.
 
     ```python
@@ -30,25 +31,25 @@ class Manifold:
 
     name: ClassVar[str] = "manifold"
 
+    @abstractmethod
     def project(self, x: Any) -> Any:
         """A point of the manifold near x."""
-        raise NotImplementedError
 
+    @abstractmethod
     def tangent_part(self, x: Any, g: Any) -> Any:
         """The part of g along the manifold at x."""
-        raise NotImplementedError
 
+    @abstractmethod
     def retract(self, x: Any, v: Any) -> Any:
         """The point to which a step v along the manifold leads from x."""
-        raise NotImplementedError
 
+    @abstractmethod
     def dimension(self, x: Any) -> int:
         """How many coordinates a tangent vector has."""
-        raise NotImplementedError
 
+    @abstractmethod
     def embed(self, x: Any, coordinates: Value) -> Any:
         """The tangent vector at x with these coordinates."""
-        raise NotImplementedError
 
     def contains(self, x: Any, tol: float = 1e-8) -> Any:
         """Whether x lies on the manifold."""

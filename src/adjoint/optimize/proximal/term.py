@@ -61,6 +61,7 @@ class Term:
         x = self._read("envelope", x)
         return self._value(p) + np.sum((p - x) ** 2) / (2.0 * step)
 
+    # Not abstract: a sum over the leaves of a tree answers the public methods part by part.
     def _value(self, x: Value) -> Value:
         raise NotImplementedError
 

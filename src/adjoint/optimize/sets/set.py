@@ -83,6 +83,7 @@ class Set:
         vector, unravel = tree.ravel(x)
         return unravel(self.project(vector))
 
+    # Not abstract: a product of sets has trees for points, and answers the public methods part by part.
     def _project(self, x: Value) -> Value:
         raise NotImplementedError
 

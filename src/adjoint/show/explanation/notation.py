@@ -5,6 +5,7 @@ v₃ = v₁ · exp(v₂), v̄₁ = v̄₃ · exp(v₂). `adjoint.show.explanatio
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, NamedTuple
 
@@ -55,7 +56,7 @@ def enclose(left: str, right: str, patterns: dict[str, Pattern]) -> dict[str, Pa
     return {title: Pattern(left + form + right, ATOM, parts) for title, (form, _, parts) in patterns.items()}
 
 
-class Notation:
+class Notation(ABC):
     """Writes formulas; those who inherit from it say with which signs."""
 
     patterns: ClassVar[dict[str, Pattern]]
@@ -63,21 +64,21 @@ class Notation:
     minus: ClassVar[str]
     goes_to: ClassVar[str]
 
+    @abstractmethod
     def symbol(self, name: str, accent: str) -> str:
         """A variable."""
-        raise NotImplementedError
 
+    @abstractmethod
     def constant(self, value: Any) -> str:
         """A number, or an array of them."""
-        raise NotImplementedError
 
+    @abstractmethod
     def item(self, whole: str, index: str) -> str:
         """The elements of `whole` at an index."""
-        raise NotImplementedError
 
+    @abstractmethod
     def call(self, title: str, parts: Sequence[Formula], arguments: Sequence[str]) -> tuple[str, int]:
         """A function of `parts`, written as `arguments`, and how tightly that binds."""
-        raise NotImplementedError
 
     def word(self, option: str) -> str:
         """What is no formula."""

@@ -1,4 +1,4 @@
-"""Where SciPy once kept logsumexp."""
+"""Where SciPy once kept logsumexp; the module bears the name of autograd's."""
 
 from adjoint.scipy.special import logsumexp
 
