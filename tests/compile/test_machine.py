@@ -151,7 +151,7 @@ print(ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(code.address("sum"))(0.
 
 @pytest.mark.sweep
 def test_functions_of_many_loops_compile() -> None:
-    """Where LLVM's global value numbering would stop the process, it is left out."""
+    """LLVM has passes that would stop the process here (its new value numbering), and which are not used."""
     f = lambda x: np.stack([np.sum((np.histogram(x, k, (0, 2))[0] / 40) ** 2) for k in range(1, 101)])
     x = np.random.default_rng(0).random(40)
     np.testing.assert_allclose(ad.jit(f)(x), f(x), rtol=1e-12)

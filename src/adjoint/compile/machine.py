@@ -99,44 +99,48 @@ def parse_verified(text: str) -> Any:
     return module
 
 
-# LLVM's global value numbering stops the process when it has met one value a hundred times, as it does the state of
-# memory in functions of a hundred loops, and when numbers in nests of loops have not settled (seen at 181 blocks).
-MOST_BLOCKS = 100
-
-
 @cache
-def _compiler(numbering: bool) -> tuple[Any, Any, Any]:
-    """A machine, the options of LLVM's builder of passes, and the passes, with global value numbering or without.
+def _compiler() -> tuple[Any, Any, Any, Any, Any]:
+    """A machine, options of the builder of passes, and passes: the first one, those of functions, those of giants."""
+    binding = llvm()
+    options = binding.create_pipeline_tuning_options(speed_level=1)
+    # Vectors are written as such, and loops unrolled where that pays.
+    options.loop_vectorization = options.slp_vectorization = False
+    options.loop_unrolling = options.loop_interleaving = False
+    first = binding.create_new_module_pass_manager()
+    first.add_always_inliner_pass()
+    machine = _target_machine()
+    builder = binding.create_pass_builder(machine, options)
+    functions = builder.getFunctionPassManager()
+    few = binding.create_new_module_pass_manager()
+    few.add_always_inliner_pass()
+    few.add_sroa_pass()
+    few.add_instruction_combine_pass()
+    few.add_simplify_cfg_pass()
+    return machine, options, first, functions, few
 
-    Vectors, unrolling and the position of every load are as they should be, so few passes are left to do; LLVM's
-    own selection takes three times as long for code that is no faster.
+
+def _simplify(module: Any, machine: Any, giant: bool) -> None:
+    """Run LLVM's passes: those that simplify functions at its first level, as compilers of C run them every day.
+
+    Not its new value numbering, which stops the process when one value was met a hundred times or numbers in nests of
+    loops do not settle. A run leaves callbacks in the builder of passes that refer to its own stack, so every run has
+    a builder of its own.
     """
     binding = llvm()
-    machine = _target_machine()
-    options = binding.create_pipeline_tuning_options(speed_level=1)
-    passes = binding.create_new_module_pass_manager()
-    passes.add_always_inliner_pass()
-    passes.add_sroa_pass()
-    passes.add_instruction_combine_pass()
-    passes.add_simplify_cfg_pass()
-    if numbering:
-        passes.add_new_gvn_pass()
-    passes.add_loop_rotate_pass()
-    passes.add_instruction_combine_pass()
-    passes.add_simplify_cfg_pass()
-    return machine, options, passes
+    _, options, first, functions, few = _compiler()
+    (few if giant else first).run(module, binding.create_pass_builder(machine, options))
+    for function in () if giant else module.functions:
+        if not function.is_declaration:
+            functions.run(function, binding.create_pass_builder(machine, options))
 
 
-def optimize(text: str) -> tuple[Any, Any]:
-    """The module after LLVM's passes, and the machine it is for.
-
-    A run leaves callbacks in the builder of passes that refer to its own stack, so every run has a builder of its own.
-    """
-    machine, options, passes = _compiler(text.count(":\n") <= MOST_BLOCKS)  # labels stand at the ends of lines
-    builder = llvm().create_pass_builder(machine, options)
+def optimize(text: str, giant: bool = False) -> tuple[Any, Any]:
+    """The module after LLVM's passes, and the machine it is for."""
+    machine = _compiler()[0]
     module = parse_verified(text)
     module.triple = machine.triple
-    passes.run(module, builder)
+    _simplify(module, machine, giant)
     return module, machine
 
 
@@ -152,7 +156,7 @@ def compile_object(text: str) -> bytes:
         if not is_giant:
             module, machine = optimize(text)
             return machine.emit_object(module)
-        module, _ = optimize(cut_blocks(text))
+        module, _ = optimize(cut_blocks(text), giant=True)
         return _quick_machine().emit_object(module)
 
 
@@ -189,11 +193,10 @@ def compile_library(text: str, triple: str | None = None, cpu: str = "", feature
         machine = _foreign_machine(
             triple or binding.get_default_triple(), *(host() if triple is None else (cpu, features))
         )
-        _, options, passes = _compiler(text.count(":\n") <= MOST_BLOCKS)
         module = parse_verified(text)
         module.triple = machine.triple
         module.data_layout = str(machine.target_data)
-        passes.run(module, binding.create_pass_builder(machine, options))
+        _simplify(module, machine, giant=False)
         return machine.emit_object(module), machine.emit_assembly(module)
 
 
