@@ -23,3 +23,23 @@ def test_views_of_a_body_that_is_given_up_are_gone() -> None:
     step = 1e-6 * np.array([1.0, -0.5, 0.7])
     slope = (view_by_number(u + step) - view_by_number(u - step)) / 2
     assert ad.jit(ad.grad(view_by_number))(u) @ step == pytest.approx(slope, rel=1e-6)
+
+
+@pytest.mark.parametrize("size", [3, 5, 7])
+def test_short_loops_that_branch_are_kept(size: int) -> None:
+    """Shortest paths: a few iterations in a few in a few are no reason to write out hundreds of branches."""
+
+    def total_distance(x):
+        W = np.abs(np.outer(x, np.arange(1.0, size + 1))) + 0.1
+        for k in range(size):
+            for i in range(size):
+                for j in range(size):
+                    if W[i, k] + W[k, j] < W[i, j]:
+                        W[i, j] = W[i, k] + W[k, j]
+        return W.sum()
+
+    x = np.random.default_rng(size).normal(size=size)
+    program = ad.trace(total_distance)(x)
+    np.testing.assert_allclose(program(x), total_distance(x), rtol=1e-14)
+    np.testing.assert_allclose(ad.jit(ad.grad(total_distance))(x), ad.grad(total_distance)(x), rtol=1e-13)
+    assert str(program).count("\n") < 250

@@ -166,3 +166,25 @@ def test_too_many_ways_run_as_python() -> None:
         with pytest.raises(TypeError, match=r"ad\.cond"):
             ad.jit(ad.vmap(f), strict=True)(values)
     agree(ad.jit(ad.vmap(f), strict=True)(values), ad.vmap(f)(values))  # the loop is part of the program
+
+
+def test_a_recursion_of_many_long_paths_runs_as_python() -> None:
+    """Halving an interval until it is smooth: each element of a batch has its own tree of calls."""
+
+    def integral(w: Any) -> Any:
+        def simpson(a: float, b: float, tol: float) -> Any:
+            c, d, e = (a + b) / 2, (3 * a + b) / 4, (a + 3 * b) / 4
+            fa, fb, fc, fd, fe = (np.exp(-w * t * t) * np.cos(5 * w * t) for t in (a, b, c, d, e))
+            one, two = (b - a) / 6 * (fa + 4 * fc + fb), (b - a) / 12 * (fa + 4 * fd + 2 * fc + 4 * fe + fb)
+            if abs(two - one) < 15 * tol or b - a < 1e-3:
+                return two
+            return simpson(a, c, tol / 2) + simpson(c, b, tol / 2)
+
+        return simpson(0.0, 2.0, 1e-6)
+
+    values = np.array([0.7, 1.3])
+    with pytest.warns(RuntimeWarning, match=r"many paths, of which the first \d+ have \d+ operations"):
+        got = ad.jit(ad.vmap(ad.grad(integral)))(values)
+    step = 1e-5
+    differences = [(integral(v + step) - integral(v - step)) / (2 * step) for v in values]
+    np.testing.assert_allclose(got, differences, rtol=1e-5)

@@ -35,7 +35,7 @@ from adjoint.transform.batch_branches import TooManyPaths
 
 Block = Callable[..., tuple[Any, ...]]
 MOST_GUARDED = 100  # iterations of a loop that is specialized on their number
-SHORT = 8  # iterations that are always written out
+SHORT = 8  # iterations that are written out unless they branch
 MOST_UNROLLED = 160  # equations of all iterations up to which they are written out: simplification sees them all
 _TWO_NAMES = "an array has two names behind it, and is written to"
 _unrolled: dict[CodeType, str] = {}  # bodies that could not be kept, and why
@@ -126,6 +126,11 @@ class Mark:
         )
 
     @property
+    def branches(self) -> bool:
+        """Whether the iteration has written branches or loops."""
+        return any(eq.op.programs() for eq in self.record.equations[self.equations :])
+
+    @property
     def traced(self) -> bool:
         """Whether the iteration has computed with traced values."""
         return len(self.record.equations) > self.equations
@@ -152,7 +157,7 @@ def run_for(
 ) -> tuple[Any, ...]:
     """for item in iterable: state = body(item, *state); it also ends when one of the flags at `stops` is set."""
     items = items_of(iterable) if in_program() else None
-    if items is None or (items.length is not None and items.length <= SHORT) or not is_kept(body):
+    if items is None or not is_kept(body):
         sized = items is not None or hasattr(iterable, "__len__")
         return _unroll(iterable if items is None else items.plain(), body, state, names, stops, sized=sized)
     return _run_items(items, body, state, names, stops)
@@ -168,6 +173,8 @@ def _run_items(
         while begin < limit:
             if (stopped := _stopped(state, stops)) is not False:
                 if isinstance(stopped, Tracer):
+                    if limit - begin <= SHORT:
+                        return _unroll(items.plain(begin), body, state, names, stops)
                     break
                 return state
             before, mark = state, Mark()
@@ -180,7 +187,7 @@ def _run_items(
                     raise
                 has_names = True
             is_long = has_names or (limit - begin) * mark.size > MOST_UNROLLED
-            if mark.traced and limit - begin > SHORT and is_long:
+            if mark.traced and is_long and (limit - begin > SHORT or (limit - begin > 2 and mark.branches)):
                 mark.undo()
                 state = before
                 break

@@ -32,6 +32,7 @@ from adjoint.transform.batch import Batch, BatchTracer
 from adjoint.transform.drivers import check_leaf
 
 MOST = 32  # paths
+MOST_APPLIED = 30_000  # operations on all paths together, once there is more than one
 FREE = 6  # so many questions on a path are followed both ways; then it is asked which ways are taken at all
 
 
@@ -62,9 +63,11 @@ class PathBatch(Batch):
         self.questions: list[Question] = []
         self.taken: Value = None  # which batch elements take this path so far; None for all
         self.waiting: list[tuple[Op, list[Value]]] = []
+        self.applied = 0  # operations
         self._known: dict[Any, bool] = {}
 
     def apply(self, op: Op, args: Sequence[Value]) -> Value:
+        self.applied += 1
         if not op.effect:
             return super().apply(op, args)
         if len(self.questions) >= len(self.script):  # else the path that this one branched off from has done it
@@ -128,7 +131,7 @@ class Paths:
     ) -> None:
         self.call, self.values, self.mapped, self.size = call, values, mapped, size
         self.structure: Any = None
-        self.followed = 0
+        self.followed = self.applied = 0
         self.changes = Journal()
 
     def run(self) -> tuple[list[Value], list[bool], Any]:
@@ -142,15 +145,21 @@ class Paths:
     def follow(self, script: list[bool]) -> list[Value] | None:
         """The results of all paths that begin with these answers, merged; None when no element takes any of them."""
         self.followed += 1
-        if self.followed > MOST:
+        if self.followed > MOST or (self.followed > 1 and self.applied > MOST_APPLIED):
+            many = (
+                f"more than {MOST} paths"
+                if self.followed > MOST
+                else f"many paths, of which the first {self.followed - 1} have {self.applied} operations"
+            )
             raise TooManyPaths(
-                f"vmap: the batch elements of the mapped function may take more than {MOST} paths, at "
+                f"vmap: the batch elements of the mapped function may take {many}, at "
                 f"{describe(here())}. While it "
                 "is compiled, each is followed. Write the branch as ad.cond(predicate, f, g, *args), or the loop as "
                 "ad.while_loop."
             )
         trace = PathBatch(self.size, script)
         outputs = self._along(trace)
+        self.applied += trace.applied
         for position in reversed(range(len(script), len(trace.questions))):
             truth, answer, both = trace.questions[position]
             if both:
