@@ -91,3 +91,54 @@ def test_gradients() -> None:
     f = lambda t: np.sum(by_definition(op, x + t * dx, w + t * dw) ** 2)
     difference = (f(1e-6) - f(-1e-6)) / 2e-6
     np.testing.assert_allclose(np.sum(slopes[0] * dx) + np.sum(slopes[1] * dw), difference, rtol=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_more_taps_than_positions(seed: int) -> None:
+    """As in the derivative of a kernel: windows lie beside each other by their taps."""
+    rng = np.random.default_rng(seed)
+    axes = 1 + seed % 3
+    some = lambda low, high: tuple(int(n) for n in rng.integers(low, high, axes))
+    op = Convolution(some(1, 3), some(1, 4), some(1, 3), some(-3, 3), some(1, 4))
+    count, groups, channels, out = (int(n) for n in rng.integers(1, 6, 4))
+    dtype = DTYPES[seed % len(DTYPES)]
+    draws = lambda shape: rng.normal(size=shape) + (1j if dtype == np.complex128 else 0) * rng.normal(size=shape)
+    x = draws((count, groups, channels, *some(5, 12))).astype(dtype)
+    w = draws((groups, out, channels, *some(4, 8))).astype(dtype)
+    tight = 1e-11 if dtype != np.float32 else 1e-3
+    got = compiled_without_callbacks(lambda x, w: op(x, w), x, w)
+    np.testing.assert_allclose(got, by_definition(op, x, w), rtol=tight, atol=tight * 10)
+
+
+def test_more_taps_than_fit_at_once() -> None:
+    """Channels and images in parts, of which the last ones are smaller."""
+    rng = np.random.default_rng(0)
+    x, w = rng.normal(size=(7, 1, 5, 62, 63)), rng.normal(size=(1, 3, 5, 60, 60))
+    op = Convolution((1, 1), (1, 1), (1, 1), (0, 1), (3, 3))
+    expected = np.einsum(
+        "ngcpqkl,gockl->ngopq",
+        np.lib.stride_tricks.sliding_window_view(x[..., 1:], (60, 60), (-2, -1)),
+        w[:, :, :, :, :],
+    )
+    got = compiled_without_callbacks(lambda x, w: op(x, w), x, w)
+    np.testing.assert_allclose(got[..., :2], expected[..., :2], rtol=1e-11, atol=1e-9)
+    np.testing.assert_allclose(got[..., 2], op(x, w)[..., 2], rtol=1e-11, atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_gradients_of_strides_paddings_and_groups(seed: int) -> None:
+    """Value and both gradients, compiled and eager."""
+    rng = np.random.default_rng(100 + seed)
+    axes = 1 + seed % 2
+    groups, channels, out = (int(n) for n in rng.integers(1, 4, 3))
+    several = lambda low, high: tuple(int(n) for n in rng.integers(low, high, axes))
+    size, space = several(1, 5), several(9, 16)
+    options: Any = {"stride": several(1, 4), "padding": several(0, 4), "dilation": several(1, 3), "groups": groups}
+    x = rng.normal(size=(int(rng.integers(1, 7)), groups * channels, *space))
+    w = rng.normal(size=(groups * out, channels, *size))
+    f = lambda x, w: np.sum(np.sin(ad.signal.conv(x, w, **options)))
+    plain = ad.value_and_grad(f, (0, 1))(x, w)
+    fast = ad.jit(ad.value_and_grad(f, (0, 1)))(x, w)
+    np.testing.assert_allclose(fast[0], plain[0], rtol=1e-10)
+    for got, wanted in zip(fast[1], plain[1], strict=True):
+        np.testing.assert_allclose(got, wanted, rtol=1e-9, atol=1e-10)

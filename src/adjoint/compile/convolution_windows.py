@@ -108,12 +108,11 @@ def inside_of(it: Geometry, before: Sequence[tuple[Value, Value]]) -> Value | No
     return inside
 
 
-def pack_kernels(it: Geometry, last: bool = False) -> Value:
-    """The kernels by rows: [g, o, (c, k…)], or with the channels behind the taps: [g, (o, k…), c]."""
+def pack_kernels(it: Geometry, order: Sequence[int] | None = None) -> Value:
+    """The kernels by rows, [g, o, c, k…], or with their axes in another order."""
     kernels = it.emitter.allocate(it.w.type.size * it.dtype.itemsize)
     shape, strides = it.w.shape, it.w.strides
-    if last:
-        order = (0, 1, *range(3, len(shape)), 2)
+    if order is not None:
         shape, strides = tuple(shape[i] for i in order), tuple(strides[i] for i in order)
     it.emitter.copy_strided(kernels, Operand(it.w.pointer, strides, ArrayType(shape, it.dtype)))
     return kernels

@@ -1,4 +1,4 @@
-"""Convolutions: windows of x beside each other as a matrix, times the kernels as a matrix, a part at a time.
+"""Convolutions: by products of matrices (`adjoint.compile.convolution_products`), by shifts, or by scattering.
 
     z[n,g,o,p] = Σ x[n,g,c,i] w[g,o,c,k]   over  a·i = b·p + d·k + e   with a, b, d > 0
 
@@ -19,15 +19,8 @@ import numpy as np
 
 from adjoint.compile import vectors
 from adjoint.compile.callbacks import write_callback
-from adjoint.compile.convolution_windows import (
-    Geometry,
-    accumulate,
-    add_row,
-    fill_zero,
-    inside_of,
-    offset_by,
-    pack_kernels,
-)
+from adjoint.compile.convolution_products import write_products
+from adjoint.compile.convolution_windows import Geometry, accumulate, inside_of, offset_by, pack_kernels
 from adjoint.compile.emit import Emitter, Operand, lowers
 from adjoint.compile.expand import RULES
 from adjoint.compile.ir import Value
@@ -39,8 +32,6 @@ from adjoint.ops.signal.convolution_algorithms import fourier_pays
 from adjoint.ops.signal.vector_convolution import VectorConvolution
 from adjoint.program.program import Equation
 from adjoint.program.types import ArrayType
-
-BUDGET = 2**16  # elements of windows beside each other: they stay in the caches
 
 
 @RULES.rule(VectorConvolution)
@@ -101,7 +92,7 @@ def _forwards(op: Convolution, x: Any, w: Any) -> Any:
 
 @lowers(Convolution, strided=True)
 def write_convolution(emitter: Emitter, op: Convolution, eq: Equation) -> None:
-    """By columns, by shifts or by scattering."""
+    """By products of matrices, by shifts or by scattering."""
     out = eq.outputs[0].type
     types = [a.type for a in eq.inputs]
     if 0 in out.shape:
@@ -118,143 +109,11 @@ def write_convolution(emitter: Emitter, op: Convolution, eq: Equation) -> None:
     elif all(n == 1 for n in it.b) and any(n > 1 for n in it.a):
         _write_scattered(it)
     else:
-        _write_columns(it)
+        write_products(it)
     products = out.size * it.channels * it.taps
     emitter.shared.work += emitter.times * 2.0 * products
     emitter.shared.steps.append(f"convolution of {types[0]} with {types[1]}")
     return None
-
-
-def _columns(it: Geometry, target: Value, image: tuple[Value, Value], channels: tuple[Value, int], rows: Any) -> None:
-    """columns[(c, k…), p…] for some channels and some positions along the first axis; zeros outside of x."""
-    f = it.f
-    (n, g), (first_channel, some), (first_row, count) = image, channels, rows
-    width = it.positions if len(it.size) == 1 else count * math.prod(it.lengths[1:])
-
-    def visit(counters: list[Value]) -> None:
-        c, *rest = counters
-        ks, ps = rest[: len(it.size)], rest[len(it.size) :]
-        line = c
-        for k, m in zip(ks, it.size, strict=True):
-            line = f.add(f.mul(line, f.index(m)), k)
-        position = f.mul(line, f.index(width))
-        for j, p in enumerate(ps):
-            step = math.prod(it.lengths[j + 1 :])
-            position = f.add(position, f.mul(p, f.index(step)))
-        row = offset_by(it, target, position)
-        positions = [f.add(p, first_row) if j == 0 else p for j, p in enumerate(ps)]
-        before = [it.seen(j, p, k) for j, (p, k) in enumerate(zip(positions, ks[:-1], strict=True))]
-        source = it.at(it.x, [n, g, f.add(c, first_channel), *[i for i, _ in before], 0])
-        inside = inside_of(it, before)
-        _copy_row(it, row, source, ks[-1], inside)
-
-    if len(it.size) == 1:  # the only axis is the first and the last: all of it at once
-        it.each([some, it.size[0]], visit)
-    else:
-        it.each([some, *it.size, count, *it.lengths[1:-1]], visit)
-
-
-def _copy_row(it: Geometry, row: Value, source: Value, k: Value, inside: Value | None) -> None:
-    """A row of positions along the last axis: the elements that tap k sees, zeros where there are none."""
-    f, length = it.f, it.lengths[-1]
-    everything = f.index(length)
-    if it.a[-1] > 1:
-        with f.loop(f.index(0), everything) as p:
-            i, there = it.seen(len(it.size) - 1, p, k)
-            there = there if inside is None else f.binary("and", there, inside)
-            at = f.add(source, f.mul(f.select(there, i, f.index(0)), f.index(it.x.strides[-1])))
-            at = f.select(there, at, f.index(0))
-            value = vectors.load(f, it.dtype, it.x.pointer, at, 1, 1)
-            zero = vectors.number(f, it.dtype, 0, 1)
-            parts = zip(_parts(value), _parts(zero), strict=True)
-            chosen = [f.select(there, one, other) for one, other in parts]
-            vectors.store(f, it.dtype, chosen[0] if len(chosen) == 1 else tuple(chosen), row, p, 1, 1)
-        return
-    first, last = it.range_of(k)
-    if inside is not None:
-        first, last = (f.select(inside, v, f.index(0)) for v in (first, last))
-    fill_zero(it, row, f.index(0), first)
-    fill_zero(it, row, last, everything)
-    shift = f.add(f.mul(k, f.index(it.d[-1])), f.index(it.e[-1]))
-    step = it.b[-1] * it.x.strides[-1]
-    begin = f.add(source, f.mul(f.add(f.mul(first, f.index(it.b[-1])), shift), f.index(it.x.strides[-1])))
-    if step == 1:
-        to, start_of = offset_by(it, row, first), offset_by(it, it.x.pointer, begin)
-        nbytes = f.mul(f.sub(last, first), f.index(it.dtype.itemsize))
-        f.call("llvm.memcpy.p0.p0.i64", "void", to, start_of, nbytes, f.constant("i1", 0), declared=True)
-        return
-    with f.loop(f.index(0), f.sub(last, first)) as p:
-        value = vectors.load(f, it.dtype, it.x.pointer, f.add(begin, f.mul(p, f.index(step))), 1, 1)
-        vectors.store(f, it.dtype, value, row, f.add(first, p), 1, 1)
-
-
-def _parts(value: Any) -> tuple[Value, ...]:
-    return (value,) if isinstance(value, Value) else tuple(value)
-
-
-def _write_columns(it: Geometry) -> None:
-    """Some positions and some channels at a time; sums over channels that do not fit at once are added up."""
-    f, emitter = it.f, it.emitter
-    along = it.lengths[0] if len(it.lengths) > 1 else 1
-    row = it.positions // along
-    rows = max(1, min(along, BUDGET // max(1, it.channels * it.taps * row)))
-    some = max(1, min(it.channels, BUDGET // max(1, it.taps * row * rows)))
-    buffer = emitter.allocate(some * it.taps * rows * row * it.dtype.itemsize)
-    adds = some < it.channels
-    part = emitter.allocate(it.out * rows * row * it.dtype.itemsize) if adds else None
-    kernels = pack_kernels(it)
-    depth = it.channels * it.taps
-
-    def block(n: Value, g: Value, first_row: Value, count: int) -> None:
-        width = count * row
-        target = offset_by(
-            it, it.z.pointer, f.add(it.at(it.z, [n, g, *[0] * (1 + len(it.size))]), f.mul(first_row, f.index(row)))
-        )
-        weights = offset_by(it, kernels, f.mul(g, f.index(it.out * depth)))
-
-        def channels(first: Value, number: int) -> None:
-            _columns(it, buffer, (n, g), (first, number), (first_row, count))
-            left = Matrix(offset_by(it, weights, f.mul(first, f.index(it.taps))), it.out, number * it.taps, depth, 1)
-            right = Matrix(buffer, number * it.taps, width, width, 1)
-            if part is None:
-                product(emitter, it.dtype, left, right, Matrix(target, it.out, width, it.positions, 1))
-            else:
-                product(emitter, it.dtype, left, right, Matrix(part, it.out, width, width, 1))
-                with f.loop(f.index(0), f.index(it.out)) as o:
-                    add_row(
-                        it,
-                        offset_by(it, target, f.mul(o, f.index(it.positions))),
-                        part,
-                        f.mul(o, f.index(width)),
-                        width,
-                    )
-            while emitter.until_done:
-                emitter.free(emitter.until_done.pop())
-
-        if part is not None:
-            with f.loop(f.index(0), f.index(it.out)) as o:
-                begin = f.mul(o, f.index(it.positions))
-                fill_zero(it, target, begin, f.add(begin, f.index(width)))
-        _in_parts(it, it.channels, some, channels)
-
-    def image(counters: list[Value]) -> None:
-        n, g = counters
-        _in_parts(it, along, rows, lambda first, count: block(n, g, first, count))
-
-    it.each([it.count, it.groups], image)
-    for taken in (buffer, part, kernels):
-        if taken is not None:
-            emitter.free(taken)
-
-
-def _in_parts(it: Geometry, total: int, step: int, visit: Callable[[Value, int], None]) -> None:
-    """Ranges of `step`, and what is left."""
-    f = it.f
-    whole = total // step * step
-    with f.loop(f.index(0), f.index(whole), f.index(step)) as first:
-        visit(first, step)
-    if whole < total:
-        visit(f.index(whole), total - whole)
 
 
 def _write_shifted(it: Geometry) -> None:
@@ -296,7 +155,7 @@ def _write_scattered(it: Geometry) -> None:
     f, emitter = it.f, it.emitter
     inputs = math.prod(it.space)
     emitter.fill(it.z.pointer, it.z.type, 0)
-    kernels = pack_kernels(it, last=True)
+    kernels = pack_kernels(it, order=(0, 1, *range(3, 3 + len(it.size)), 2))  # [g, (o, k…), c]
     products = emitter.allocate(it.out * it.taps * inputs * it.dtype.itemsize)
     image = emitter.allocate(it.channels * inputs * it.dtype.itemsize)
 
