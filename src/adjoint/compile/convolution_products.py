@@ -66,10 +66,10 @@ class Frame:
 
         def row(counters: list[Value]) -> None:
             c, *before = counters
-            places = [f.add(i, f.index(low)) for i, low in zip(before, lows, strict=False)]
-            source = it.at(it.x, [n, g, f.add(first, c), *places, lows[-1]])
+            indices = [f.add(i, f.index(low)) for i, low in zip(before, lows, strict=False)]
+            source = it.at(it.x, [n, g, f.add(first, c), *indices, lows[-1]])
             target = f.mul(c, f.index(self.strides[0]))
-            for i, a, e, s in zip(places, it.a, it.e, self.strides[1:], strict=False):
+            for i, a, e, s in zip(indices, it.a, it.e, self.strides[1:], strict=False):
                 target = f.add(target, f.mul(f.sub(f.mul(i, f.index(a)), f.index(e)), f.index(s)))
             number, a, start = ranges[-1][1] - lows[-1], it.a[-1], it.a[-1] * lows[-1] - it.e[-1]
             if self.step == 1:
@@ -78,7 +78,7 @@ class Frame:
                 return
             for r in range(min(self.step, number)):  # elements of which all lie in one part, if a = 1
                 if a == 1:
-                    at = f.add(target, f.index(self.place(start + r)))
+                    at = f.add(target, f.index(self.offset(start + r)))
                     origin = f.add(source, f.index(r * it.x.strides[-1]))
                     several = -(-(number - r) // self.step)
                     to = offset_by(it, self.source, at)
@@ -89,16 +89,16 @@ class Frame:
                     value = vectors.load(
                         f, it.dtype, it.x.pointer, f.add(source, f.mul(i, f.index(it.x.strides[-1]))), 1, 1
                     )
-                    vectors.store(f, it.dtype, value, self.source, f.add(target, self.place_of(q)), 1, 1)
+                    vectors.store(f, it.dtype, value, self.source, f.add(target, self.offset_of(q)), 1, 1)
 
         it.each([count, *[high - low for low, high in ranges[:-1]]], row)
         return f.index(0)
 
-    def place(self, q: int) -> int:
+    def offset(self, q: int) -> int:
         """Where a place of the last axis stands."""
         return q % self.step * self.part + q // self.step
 
-    def place_of(self, q: Value) -> Value:
+    def offset_of(self, q: Value) -> Value:
         f, step = self.it.f, self.step
         if step == 1:
             return q
@@ -118,7 +118,7 @@ class Frame:
         last = f.mul(ps[n], f.index(it.b[n])) if len(ps) > n else f.mul(ks[n], f.index(it.d[n]))
         if self.is_image and self.step == 1:
             return f.add(total, f.mul(last, f.index(self.strides[-1])))
-        return f.add(total, self.place_of(last))
+        return f.add(total, self.offset_of(last))
 
     def free(self) -> None:
         if not self.is_image:

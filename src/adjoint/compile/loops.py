@@ -193,13 +193,13 @@ def _pack(emitter: Emitter, body: Emitter, constants: dict[Var, Value]) -> list[
     buffers: list[Value] = []
     f = emitter.f
     for step in body.plan.steps:
-        k = wants_packing(step.equation) if isinstance(step, Single) else None
-        if k is None or not isinstance(step, Single):
+        wanted = wants_packing(step.equation, body.plan.view) if isinstance(step, Single) else None
+        if wanted is None or not isinstance(step, Single):
+            continue
+        k, view = wanted
+        if view.base not in constants:
             continue
         kind = step.equation.inputs[k].type
-        view = body.plan.view(step.equation.inputs[k])  # type: ignore[arg-type]
-        if view is None or view.base not in constants:
-            continue
         (rows, columns), (down, across) = kind.shape, view.strides
         source = emitter.offset(constants[view.base], kind.dtype, view.offset)
         buffer = emitter.allocate(emitter.nbytes(kind))

@@ -48,15 +48,15 @@ def product(emitter: Emitter, dtype: np.dtype[Any], a: Matrix, b: Matrix, c: Mat
         write_rows(emitter, dtype, b.transposed, a.transposed, c.transposed)
     elif (m == 1 or n == 1) and a.across == 1 and b.down == 1:
         write_dots(emitter, dtype, a, b, c)
-    elif _is_ours(m, k, n, dtype.itemsize):
+    elif uses_tiles(m, k, n, dtype):
         write_rows(emitter, dtype, a, b if b.across == 1 or n == 1 else by_rows(emitter, dtype, b), c)
     else:
         write_gemm(emitter, dtype, a, b, c)
 
 
-def _is_ours(m: Any, k: Any, n: Any, itemsize: int) -> bool:
+def uses_tiles(m: Any, k: Any, n: Any, dtype: np.dtype[Any]) -> bool:
     """Whether tiles beat BLAS: for little work, and when one factor or the result stays in the innermost cache."""
-    return m * k * n <= SMALL or min(k * n, m * n) * itemsize <= NEAR
+    return m * k * n <= SMALL or min(k * n, m * n) * dtype.itemsize <= NEAR
 
 
 def write_in_parts(emitter: Emitter, dtype: np.dtype[Any], a: Matrix, b: Matrix, c: Matrix, nanoseconds: float) -> None:
@@ -70,11 +70,11 @@ def write_in_parts(emitter: Emitter, dtype: np.dtype[Any], a: Matrix, b: Matrix,
         axis, size = ("k", k) if deep else ("m", m)
     elif k >= DEEP * max(m, n) and not (m >= DEEP * FEWEST or n >= DEEP * FEWEST):
         axis, size = "k", k
-    elif m >= min(n, 2 * PACKED[0]) or _is_ours(m, k, n, dtype.itemsize):  # rows are cheaper to cut
+    elif m >= min(n, 2 * PACKED[0]) or uses_tiles(m, k, n, dtype):  # rows are cheaper to cut
         axis, size = "m", m
     else:
         axis, size = "n", n
-    if axis != "k" and n > 1 and not _is_ours(m, k, n, dtype.itemsize):
+    if axis != "k" and n > 1 and not uses_tiles(m, k, n, dtype):
         few, many = PACKED
         most = min(most, size // many) if size >= 4 * many else 2 if size >= 2 * few else 1
     part = _part(size, most)

@@ -8,7 +8,7 @@ C[m, n] = Σₖ A[m, k] B[k, n], operands at any strides, so transposes cost not
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,9 +17,10 @@ from adjoint.compile.callbacks import write_callback
 from adjoint.compile.emit import Emitter, Operand, lowers
 from adjoint.compile.ir import Value
 from adjoint.compile.matrices import Matrix
-from adjoint.compile.product_regions import product, time_of_product, write_in_parts
+from adjoint.compile.product_regions import product, time_of_product, uses_tiles, write_in_parts
 from adjoint.compile.regions import cut_items, may_cut, pays, region
 from adjoint.compile.symbolic_sizes import expected, plain
+from adjoint.compile.views import View
 from adjoint.ops.arrays.contract import MatMul
 from adjoint.program.program import Equation, Var
 
@@ -83,18 +84,28 @@ def write_matmul(emitter: Emitter, op: MatMul, eq: Equation) -> None:
     return None
 
 
-def wants_packing(eq: Equation) -> int | None:
-    """Which operand of a product in a loop is a matrix that is better laid out anew before it.
+def wants_packing(eq: Equation, view: Callable[[Var], View | None]) -> tuple[int, View] | None:
+    """Which operand of a product in a loop is a matrix that is better laid out anew before it, and where it stands.
 
     A matrix times a vector is best read by columns (no dot products, so nothing to fold), a vector times a matrix by
-    rows; and from the start of a cache line.
+    rows; and from the start of a cache line. A matrix on the right of tiles is copied by rows unless it stands so.
     """
-    if not isinstance(eq.op, MatMul) or eq.outputs[0].type.dtype.kind != "f" or eq.outputs[0].type.ndim != 1:
+    out = eq.outputs[0].type if isinstance(eq.op, MatMul) else None
+    if out is None or out.dtype.name not in ("float32", "float64") or any(a.type.dtype != out.dtype for a in eq.inputs):
         return None
     for k, x in enumerate(eq.inputs):
-        matrix = x.type.ndim == 2 and eq.inputs[1 - k].type.ndim == 1 and isinstance(x, Var)
-        if matrix and all(type(n) is int for n in x.type.shape) and 4 <= x.type.size <= 2**16:
-            return k
+        other = eq.inputs[1 - k].type
+        if x.type.ndim != 2 or not isinstance(x, Var) or not all(type(n) is int for n in (*x.type.shape, *other.shape)):
+            continue
+        found = view(x)
+        if found is None or x.type.size < 4:
+            continue
+        if other.ndim == 1 and x.type.size <= 2**16:
+            return k, found
+        rows, columns = x.type.shape
+        is_right = k == 1 and other.ndim > 1 and found.strides[1] != 1
+        if is_right and uses_tiles(other.shape[-2], rows, columns, out.dtype):
+            return k, found
     return None
 
 
