@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from adjoint import tree
 from adjoint.compile.callable import (
     Absent,
     ArrayLeaf,
@@ -57,6 +56,7 @@ from adjoint.transform.nonfinite import watch_variable
 from adjoint.tree.containers import items
 from adjoint.tree.kinds import Static
 from adjoint.tree.records import is_record_type
+from adjoint.tree.registry import kind_of
 from adjoint.tree.structure import Structure
 
 COMPARED = (str, bytes, bool, int, float, complex)
@@ -232,12 +232,12 @@ def _recipe(guarded: GuardedProgram) -> Build:
             return DictOf(dict(items(data, children)))
         if cls is type(None):
             return Constant(None)
-        raise NotMatched
+        if cls is Static:
+            return Constant(data.value)
+        fixed = [child.object for child in children if isinstance(child, Constant)]
+        return CallOf(kind_of(cls).maker(data, fixed), children)
 
-    try:
-        built = _fold(guarded.structure, leaves, container)
-    except NotMatched:  # a user container: all leaves go into it in one step
-        built = CallOf(lambda *computed: tree.unflatten(guarded.structure, computed), leaves)
+    built = _fold(guarded.structure, leaves, container)
     return _writing_back(built, guarded.writes) if guarded.writes else built
 
 

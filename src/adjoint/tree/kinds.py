@@ -1,7 +1,7 @@
 """What a container is: how objects of one class are taken apart into children and built again."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, TypeAlias, final
 
 __all__ = ["Kind", "Leaf", "Node", "Static", "Tree", "listed"]
@@ -87,6 +87,10 @@ class Kind(ABC):
     @abstractmethod
     def build(self, data: Any, children: list[Any]) -> Any:
         """The container with these children. The list may be kept."""
+
+    def maker(self, data: Any, fixed: Sequence[object]) -> Callable[..., Any]:
+        """`build` as a function of the children, for many calls; `fixed` are children that are the same in all."""
+        return lambda *children: self.build(data, list(children))
 
     @abstractmethod
     def labels(self, data: Any, arity: int) -> list[str]:

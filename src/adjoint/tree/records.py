@@ -3,6 +3,7 @@
 import dataclasses
 import enum
 import functools
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, final
 
@@ -96,6 +97,28 @@ class RecordKind(Kind):
             if plain is not _Absent.ABSENT:
                 object.__setattr__(record, name, plain)  # also when the class is frozen
         return record
+
+    def maker(self, data: tuple[str, ...], fixed: Sequence[object]) -> Callable[..., Any]:
+        """All attributes at once, where they are plain ones."""
+        cls = self.container
+        is_set = not any(held is _Absent.ABSENT or type(held) is Static for held in fixed)
+        held_by_class: list[object] = [inspect.getattr_static(cls, name, None) for name in data]
+        is_plain = not any(hasattr(held, "__set__") for held in held_by_class)
+        new = object.__new__
+        try:
+            object.__setattr__(new(cls), "__dict__", {})
+        except (AttributeError, TypeError):  # slots, or a class that also derives from a built-in one
+            is_plain = False
+        if not (is_set and is_plain):
+            return super().maker(data, fixed)
+        set_attribute = object.__setattr__
+
+        def make(*children: Any) -> Any:
+            record = new(cls)
+            set_attribute(record, "__dict__", dict(zip(data, children, strict=True)))
+            return record
+
+        return make
 
     def labels(self, data: tuple[str, ...], arity: int) -> list[str]:
         return [f".{name}" for name in data]
