@@ -21,11 +21,11 @@ ROOT = Path(__file__).resolve().parent.parent.parent
         ("lasso_path", (12,), 3),
         ("model_predictive_control", (20,), 3),
         ("portfolio", (8,), 3),
-        ("predator_and_prey", (5,), 3),
-        ("bouncing_ball", (3,), 4),
-        ("neural_equation", (400,), 3),
+        pytest.param("predator_and_prey", (5,), 3, marks=pytest.mark.sweep),
+        pytest.param("bouncing_ball", (3,), 4, marks=pytest.mark.sweep),
+        pytest.param("neural_equation", (400,), 3, marks=pytest.mark.sweep),
         ("dosing", (60,), 2),
-        ("two_moons", (150,), 3),
+        pytest.param("two_moons", (150,), 3, marks=pytest.mark.sweep),
     ],
 )
 def test_program(name: str, arguments: tuple[int, ...], marks: int, capsys: pytest.CaptureFixture[str]) -> None:

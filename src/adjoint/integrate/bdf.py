@@ -20,6 +20,7 @@ from adjoint.api.control_flow import cond
 from adjoint.integrate.control import Controller
 from adjoint.integrate.explicit import Step
 from adjoint.integrate.newton import Iterated, Kept, begin, iterate, norm, renewing, solution_of, target_for
+from adjoint.integrate.stiff import Renewing
 from adjoint.program.types import Value
 
 __all__ = ["BDF"]
@@ -45,7 +46,7 @@ class _State(NamedTuple):
 
 
 @dataclass(frozen=True)
-class BDF:
+class BDF(Renewing):
     """Backward differentiation: few evaluations and factorizations a step, for many equations.
 
     ```python
@@ -60,15 +61,7 @@ class BDF:
     name: str = "bdf"
     controller: Controller = field(default=Controller(1.0, 0.0, largest=10.0))
 
-    stiff = True
-    implicit = True
-    symmetric = False
-    reversible = False
-    symplectic = False
-    adaptive = True
     takes_mass = True
-    uses_tolerances = True
-    evaluations = 0
     estimate_order = 1
 
     @property
@@ -87,16 +80,6 @@ class BDF:
         """The state, or where another method was in charge a start from y and y′."""
         begun = lambda: self.start(f, t, y)._replace(f=yp)
         return cond(is_fresh, begun, lambda: state)
-
-    def value(self, state: _State) -> Value:
-        return state.y
-
-    def derivative(self, state: _State) -> Value:
-        return state.f
-
-    def after_rejection(self, before: _State, tried: _State) -> _State:
-        """What an attempt has learned: its Jacobian and factors."""
-        return before._replace(kept=tried.kept)
 
     def _predicted(self, h: Value, state: _State) -> tuple[Value, Value, Value, Value]:
         """(the table on the grid of h, y_p, ψ, c)."""

@@ -29,13 +29,14 @@ from adjoint.integrate.newton import (
     target_for,
     weights_for,
 )
+from adjoint.integrate.stiff import Renewing
 from adjoint.program.types import Value
 
 __all__ = ["DiagonallyImplicit", "diagonal_names", "named_diagonal"]
 
 
 @dataclass(frozen=True)
-class DiagonallyImplicit:
+class DiagonallyImplicit(Renewing):
     """A method whose stages are implicit one by one, with the same γ.
 
     ```python
@@ -56,13 +57,6 @@ class DiagonallyImplicit:
     caution: float = 4.0  # errors count so many times
     controller: Controller = field(default=Controller(1.0, 0.0, largest=5.0, hold=1.1))
 
-    stiff = True
-    implicit = True
-    reversible = False
-    symplectic = False
-    takes_mass = False
-    uses_tolerances = True
-
     @property
     def adaptive(self) -> bool:
         return self.error is not None
@@ -70,8 +64,6 @@ class DiagonallyImplicit:
     @property
     def stages(self) -> int:
         return len(self.b)
-
-    evaluations = 0  # counted step by step
 
     @property
     def estimate_order(self) -> int:
@@ -90,12 +82,6 @@ class DiagonallyImplicit:
         """(y, f, stages, what is kept of J and factors; the stiff part of a split f)."""
         stages = np.zeros((self.stages, *y.shape), y.dtype) + 0 * y
         return y, f(t, y), stages, begin(f, t, y, _factors), f.stiff(t, y)
-
-    def value(self, state: Any) -> Value:
-        return state[0]
-
-    def derivative(self, state: Any) -> Value:
-        return state[1]
 
     def after_rejection(self, before: Any, tried: Any) -> Any:
         """What an attempt has learned: its Jacobian and factors."""

@@ -19,6 +19,7 @@ from adjoint.api.gradients import vmap
 from adjoint.integrate.control import Controller
 from adjoint.integrate.explicit import Step
 from adjoint.integrate.newton import Iterated, Kept, begin, iterate, norm, renewing, solution_of, target_for
+from adjoint.integrate.stiff import Renewing
 from adjoint.program.types import Value
 
 __all__ = ["Radau"]
@@ -59,7 +60,7 @@ class _State(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Radau:
+class Radau(Renewing):
     """Radau IIA of order 5: for stiff equations and algebraic ones, at tight tolerances.
 
     ```python
@@ -72,16 +73,8 @@ class Radau:
     name: str = "radau"
     controller: Controller = field(default=Controller(1.0, 0.0, largest=8.0, hold=1.2))
 
-    stiff = True
-    implicit = True
-    symmetric = False
-    reversible = False
-    symplectic = False
-    adaptive = True
     takes_mass = True
-    uses_tolerances = True
     solves_complex = True
-    evaluations = 0
     order = 5
     estimate_order = 3
     stages = 3
@@ -92,16 +85,6 @@ class Radau:
     def start(self, f: Any, t: Value, y: Value) -> _State:
         Z = np.zeros((3, *y.shape), y.dtype) + 0 * y
         return _State(y, f(t, y), Z, np.float64(0.0), begin(f, t, y, _factors))
-
-    def value(self, state: _State) -> Value:
-        return state.y
-
-    def derivative(self, state: _State) -> Value:
-        return state.f
-
-    def after_rejection(self, before: _State, tried: _State) -> _State:
-        """What an attempt has learned: its Jacobian and factors."""
-        return before._replace(kept=tried.kept)
 
     def step(self, f: Any, t: Value, h: Value, state: _State) -> Step:
         """One step."""

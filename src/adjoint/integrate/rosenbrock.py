@@ -19,6 +19,7 @@ import numpy as np
 from adjoint.api.gradients import jvp
 from adjoint.integrate.control import Controller
 from adjoint.integrate.explicit import Step
+from adjoint.integrate.stiff import Stiff
 from adjoint.program.types import Value
 
 __all__ = ["Rosenbrock", "Rosenbrock23", "named_rosenbrock", "rosenbrock_names"]
@@ -70,7 +71,7 @@ _RODAS5P = """
 
 
 @dataclass(frozen=True)
-class Rosenbrock:
+class Rosenbrock(Stiff):
     """A Rosenbrock method by its coefficients: γ, α, Σγ, A, C and rows of the dense output.
 
     ```python
@@ -91,12 +92,6 @@ class Rosenbrock:
     name: str
     controller: Controller = field(default=Controller(1.0, 0.0, largest=6.0))
 
-    stiff = True
-    implicit = True
-    symmetric = False
-    reversible = False
-    symplectic = False
-    adaptive = True
     takes_mass = True
     uses_jacobian = 1
     uses_factors = 1
@@ -121,13 +116,6 @@ class Rosenbrock:
     def resumed(self, f: Any, t: Value, y: Value, yp: Value, state: Any, is_fresh: Value) -> Any:
         """The state of a method with one step, from y and y′."""
         return y, yp, state[2]
-
-    def value(self, state: Any) -> Value:
-        return state[0]
-
-    def derivative(self, state: Any) -> Value:
-        """f of a state."""
-        return state[1]
 
     def step(self, f: Any, t: Value, h: Value, state: Any) -> Step:
         """One step."""
@@ -160,7 +148,7 @@ class Rosenbrock:
 
 
 @dataclass(frozen=True)
-class Rosenbrock23:
+class Rosenbrock23(Stiff):
     """The L-stable pair of order 2(3) with its dense output of order 2: for loose tolerances."""
 
     name: str = "rosenbrock23"
@@ -170,24 +158,11 @@ class Rosenbrock23:
     estimate_order = 2
     stages = 3
     evaluations = 3
-    stiff = True
-    implicit = True
-    symmetric = False
-    reversible = False
-    symplectic = False
-    adaptive = True
-    takes_mass = False
     uses_jacobian = 1
     uses_factors = 1
 
     def start(self, f: Any, t: Value, y: Value) -> Any:
         return y, f(t, y), np.zeros((2, *y.shape), y.dtype) + 0 * y
-
-    def value(self, state: Any) -> Value:
-        return state[0]
-
-    def derivative(self, state: Any) -> Value:
-        return state[1]
 
     def step(self, f: Any, t: Value, h: Value, state: Any) -> Step:
         """One step."""

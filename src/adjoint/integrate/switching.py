@@ -18,6 +18,7 @@ from adjoint.integrate.bdf import BDF
 from adjoint.integrate.control import Controller
 from adjoint.integrate.explicit import RungeKutta, Step, named_explicit
 from adjoint.integrate.rosenbrock import named_rosenbrock
+from adjoint.integrate.stiff import Stiff
 from adjoint.program.types import Value
 
 __all__ = ["Switching", "named_switching"]
@@ -36,7 +37,7 @@ class _State(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Switching:
+class Switching(Stiff):
     """An explicit and a stiff method, each where it is better.
 
     ```python
@@ -50,13 +51,6 @@ class Switching:
     name: str = "auto"
     controller: Controller = field(default=Controller())
 
-    stiff = True
-    implicit = True
-    symmetric = False
-    reversible = False
-    symplectic = False
-    adaptive = True
-    takes_mass = False
     evaluations = 0
 
     @property
@@ -75,12 +69,6 @@ class Switching:
         """It begins with the explicit method."""
         inner = self.stiff_method.start(f, t, y)
         return _State(y, self.stiff_method.derivative(inner), inner, np.bool_(False), np.bool_(True), np.int64(0))
-
-    def value(self, state: _State) -> Value:
-        return state.y
-
-    def derivative(self, state: _State) -> Value:
-        return state.f
 
     def after_rejection(self, before: _State, tried: _State) -> _State:
         """What an attempt of the stiff method has learned."""

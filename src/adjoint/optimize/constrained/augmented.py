@@ -16,7 +16,7 @@ from adjoint import tree
 from adjoint.api.gradients import value_and_grad
 from adjoint.api.jacobians import jacobian
 from adjoint.linear.solvers.iteration import both, either, loop
-from adjoint.optimize.constrained.sqp import Constrained, Found, measure_conditions
+from adjoint.optimize.constrained.sqp import Constrained, Found, Point, measure_conditions
 from adjoint.optimize.iteration import Limits, as_code, run
 from adjoint.optimize.problem import Problem, Unknowns
 from adjoint.optimize.second_order.lbfgsb import LBFGSB
@@ -38,19 +38,6 @@ class _State(NamedTuple):
     residual: Value
     code: Value
     count: Value
-
-
-class _Point(NamedTuple):
-    """What `measure_conditions` looks at."""
-
-    x: Value
-    y: Value
-    z: Value
-    gradient: Value
-    h: Value
-    g: Value
-    h_jacobian: Value
-    g_jacobian: Value
 
 
 def run_augmented(problem: Constrained, x: Value, tol: Any, iterations: int) -> Found:
@@ -82,7 +69,7 @@ def run_augmented(problem: Constrained, x: Value, tol: Any, iterations: int) -> 
             rest = gradient + jacobians[0].T @ y + jacobians[1].T @ z
             full = np.concatenate([z, np.where(x <= lower, np.maximum(rest, 0.0), 0.0),
                                    np.where(x >= upper, np.maximum(-rest, 0.0), 0.0)])  # fmt: skip
-        point = _Point(x, y, full, gradient, h, g, jacobians[0], jacobians[1])
+        point = Point(x, y, full, gradient, h, g, jacobians[0], jacobians[1])
         return value, gradient, full, measure_conditions(problem, point)
 
     def step(now: _State) -> _State:

@@ -22,7 +22,7 @@ from adjoint.api.gradients import grad
 from adjoint.api.jacobians import jacfwd
 from adjoint.implicit.equation import factor_or_nan
 from adjoint.linear.solvers.iteration import both, either, loop
-from adjoint.optimize.constrained.sqp import Constrained, Found, all_inequalities, linearize, measure_conditions
+from adjoint.optimize.constrained.sqp import Constrained, Found, Point, all_inequalities, linearize, measure_conditions
 from adjoint.optimize.iteration import as_code
 from adjoint.optimize.programs.interior_point import find_length
 from adjoint.optimize.statuses import (
@@ -92,19 +92,6 @@ class _State(NamedTuple):
     stalled: Value
 
 
-class _Point(NamedTuple):
-    """What `measure_conditions` looks at."""
-
-    x: Value
-    y: Value
-    z: Value
-    gradient: Value
-    h: Value
-    g: Value
-    h_jacobian: Value
-    g_jacobian: Value
-
-
 def _worst(*vectors: Value) -> Value:
     parts = [np.max(np.abs(v)) for v in vectors if v.shape[0]]
     return np.max(np.stack(parts)) if len(parts) > 1 else parts[0]
@@ -146,7 +133,7 @@ def run_barrier(problem: Constrained, x: Value, tol: Any, iterations: Any, metho
     def conditions(now: Any) -> Value:
         p = now.g.shape[0] - (0 if problem.lower is None else 2 * now.x.shape[0])
         return measure_conditions(
-            problem, _Point(now.x, now.y, now.z, now.gradient, now.h, now.g[:p], now.h_jacobian, now.g_jacobian[:p])
+            problem, Point(now.x, now.y, now.z, now.gradient, now.h, now.g[:p], now.h_jacobian, now.g_jacobian[:p])
         )
 
     def direction(now: _State, W: Value, right: Value) -> tuple[Value, Value]:

@@ -32,7 +32,7 @@ from adjoint.optimize.statuses import (
 )
 from adjoint.program.types import Value
 
-__all__ = ["Constrained", "Found", "all_inequalities", "linearize", "measure_conditions", "run_sqp"]
+__all__ = ["Constrained", "Found", "Point", "all_inequalities", "linearize", "measure_conditions", "run_sqp"]
 
 HALVINGS = 30
 STEEPEST = 1e10  # the price of violations at which a point that violates constraints is taken for infeasible
@@ -66,6 +66,19 @@ class Found(NamedTuple):
     residual: Value
 
 
+class Point(NamedTuple):
+    """What `measure_conditions` looks at; the state of an iteration has it too."""
+
+    x: Value
+    y: Value
+    z: Value  # of g, lower and upper
+    gradient: Value
+    h: Value
+    g: Value
+    h_jacobian: Value
+    g_jacobian: Value
+
+
 class _State(NamedTuple):
     x: Value
     y: Value
@@ -95,14 +108,14 @@ def all_inequalities(problem: Constrained, x: Value, g: Value) -> Value:
     return np.concatenate([g, far(problem.lower - x), far(x - problem.upper)])
 
 
-def _pull(problem: Constrained, now: Any) -> Value:
+def _pull(problem: Constrained, now: Point | _State) -> Value:
     """How constraints and bounds pull at x: Σ y ∇h + Σ z ∇g."""
     n, p = now.x.shape[0], now.g.shape[0]
     pull = now.h_jacobian.T @ now.y + now.g_jacobian.T @ now.z[:p]
     return pull if problem.lower is None else pull - now.z[p : p + n] + now.z[p + n :]
 
 
-def measure_conditions(problem: Constrained, now: Any) -> Value:
+def measure_conditions(problem: Constrained, now: Point | _State) -> Value:
     """How far a point and its multipliers are from the conditions of a minimum."""
     pull = _pull(problem, now)
     every = all_inequalities(problem, now.x, now.g)
