@@ -184,6 +184,15 @@ def _find_in_numpy(func: Any) -> Any:
     return pick if func in FUNCTIONS else None
 
 
+def _find_in_polynomials(function: Any) -> Any:
+    """A function or class of numpy.polynomial."""
+    top, _, module = (getattr(function, "__module__", None) or "").rpartition(".")
+    if top != "numpy.polynomial" or not hasattr(ours.polynomial, module):
+        return None
+    counterpart = getattr(getattr(ours.polynomial, module), getattr(function, "__name__", ""), None)
+    return None if counterpart is function else counterpart
+
+
 # Modules whose functions call yours: what yours reads may be traced though no argument is.
 _CALLING = frozenset({"integrate", "optimize"})
 _known_modules: set[str] = set()
@@ -244,4 +253,4 @@ def _attribute(path: str, name: str) -> Any:
     return getattr(_module(path), name)
 
 
-FINDERS.extend([_find_in_numpy, _find_in_scipy, find_selection])
+FINDERS.extend([_find_in_numpy, _find_in_polynomials, _find_in_scipy, find_selection])

@@ -205,7 +205,9 @@ def _call_object(function: Any, kind: Any) -> Any:
         return METHODS["vectorize"](function)
     if kind is _CACHED and live_trace() is not None:
         return functools.partial(_call_cached, function)
-    if kind.__module__.startswith("scipy") or (getattr(function, "__module__", None) or "").startswith("scipy"):
+    if kind.__module__.startswith(("scipy", "numpy.polynomial.")) or (
+        getattr(function, "__module__", None) or ""
+    ).startswith("scipy"):
         for finder in (*FINDERS, METHODS["object"]):
             found = finder(function)
             if found is not None:

@@ -27,8 +27,8 @@ def _is_recorded(trace: Trace | None) -> bool:
     return trace is not None
 
 
-def without_leading_zeros(p: Value, end: int = 0) -> Value:
-    """p without the zeros in front (`end` 0) or behind (-1), as far as they are known; one element stays."""
-    while p.shape[0] > 1 and settled(p[end] == 0):
+def without_leading_zeros(p: Value, end: int = 0, tol: float = 0.0) -> Value:
+    """p without zeros (up to `tol`) in front (`end` 0) or behind (-1), as far as they are known; one element stays."""
+    while p.shape[0] > 1 and settled(abs(p[end]) <= tol if tol else p[end] == 0):
         p = p[1:] if end == 0 else p[:-1]
     return p

@@ -1,7 +1,7 @@
 """numpy.polynomial with the promises of adjoint.numpy: traced values in every argument, and in lists.
 
 The functions of its modules (`chebyshev.chebval`, `legendre.legfit`, …) are answered from the recurrence of the
-polynomials. Everything else, the classes too, is NumPy's own.
+polynomials, and the classes from these functions. Everything else is NumPy's own.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as _numpy
 
 from adjoint.numpy.dispatch import as_array, is_traced
 from adjoint.numpy.polynomial import series
+from adjoint.numpy.polynomial.classes import make_class
 from adjoint.numpy.polynomial.series import Recurrence
 from adjoint.ops.operators import GENERAL
 from adjoint.program.types import Value
@@ -27,6 +28,7 @@ class Family(ModuleType):
     def __init__(self, name: str, prefix: str, rule: Recurrence) -> None:
         super().__init__(f"adjoint.numpy.polynomial.{name}", getattr(_numpy.polynomial, name).__doc__)
         self._prefix, self._rule, self._name = prefix, rule, name
+        self.made = make_class(self, rule, prefix, getattr(_numpy.polynomial, _CLASSES[name]))
         by_rule: dict[str, Callable[..., Any]] = {
             "val": series.value,
             "vander": series.table,
@@ -83,6 +85,8 @@ class Family(ModuleType):
 
     def __getattr__(self, name: str) -> Any:
         numpys = getattr(getattr(_numpy.polynomial, self._name), name)
+        if name == _CLASSES[self._name]:
+            return self.made
         answer = self._answer(name, numpys)
         if answer is None:
             return numpys
@@ -122,6 +126,14 @@ def _number(value: float) -> Callable[[Any], Any]:
     return lambda k: value
 
 
+_CLASSES = {
+    "polynomial": "Polynomial",
+    "chebyshev": "Chebyshev",
+    "legendre": "Legendre",
+    "hermite": "Hermite",
+    "hermite_e": "HermiteE",
+    "laguerre": "Laguerre",
+}
 _FAMILIES = {
     "polynomial": ("poly", Recurrence(_number(1.0), _number(0.0), _number(0.0))),
     "chebyshev": (
@@ -152,6 +164,9 @@ GENERAL["function"] = _dispatched
 
 
 def __getattr__(name: str) -> Any:
+    for module, made in _CLASSES.items():
+        if name == made:
+            return globals()[module].made
     return getattr(_numpy.polynomial, name)
 
 

@@ -44,6 +44,11 @@ def value(rule: Recurrence, x: Any, c: Any, tensor: bool = True) -> Value:
     x, c = as_array(x), coefficients(c)
     if tensor:
         c = np.reshape(c, c.shape + (1,) * x.ndim)
+    return sum_up(rule, x, c)
+
+
+def sum_up(rule: Recurrence, x: Any, c: Value) -> Any:
+    """The same at an x that has sums and products, such as another series."""
     later, now = None, c[-1] + x * 0
     for k in range(c.shape[0] - 2, -1, -1):
         a, b = float(rule.a(k)), float(rule.b(k))
