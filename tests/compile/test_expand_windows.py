@@ -65,3 +65,29 @@ def test_pooling_of_images() -> None:
     np.testing.assert_array_equal(pooled, np.max(np.reshape(x, (2, 3, 2, 4, 2)), axis=(2, 4)))
     slope = compiled_without_callbacks(ad.grad(lambda x: np.sum(op(x))), x)
     np.testing.assert_array_equal(slope, np.isin(x, pooled).astype(float))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_windows_beside_each_other(seed: int) -> None:
+    """No gaps, no overlap, something left at the end; ties, and NaN in one window."""
+    rng = np.random.default_rng(seed)
+    axes = 1 + seed % 3
+    size = tuple(int(n) for n in rng.integers(1, 4, axes))
+    lengths = tuple(int(n) for n in rng.integers(1, 5, axes))
+    space = tuple(m * k + int(rng.integers(0, 3)) for m, k in zip(lengths, size, strict=True))
+    ones, zeros = (1,) * axes, (0,) * axes
+    x = rng.integers(0, 4, (2, 3, *space)).astype(np.float32 if seed % 2 else np.float64)
+    if seed % 4 == 0:
+        x[0, 1, *zeros] = np.nan
+    pools = [
+        lambda x: WindowExtremum("max", size, size, ones, zeros, lengths)(x),
+        lambda x: WindowExtremum("min", size, size, ones, zeros, lengths)(x),
+        lambda x: WindowSum(size, size, ones, zeros, lengths, space)(x),
+    ]
+    weights = rng.normal(size=(2, 3, *lengths)).astype(x.dtype)
+    for pool in pools:
+        slope = ad.grad(lambda x, pool=pool: np.sum(weights * pool(x) ** 2))
+        np.testing.assert_allclose(compiled_without_callbacks(slope, x), slope(x), rtol=1e-5)
+        pushed = lambda x, t, pool=pool: ad.jvp(pool, (x,), (t,))[1]
+        t = rng.normal(size=x.shape).astype(x.dtype)
+        np.testing.assert_allclose(compiled_without_callbacks(pushed, x, t), pushed(x, t), rtol=1e-5)

@@ -96,10 +96,48 @@ def _spread_out(x: Any, axis: int, step: int) -> Any:
     return _part(joined, axis, 0, 1, (n - 1) * step + 1)
 
 
+class Blocks:
+    """Windows that lie beside each other without gaps: an array of space is an array of windows, [… p, k …]."""
+
+    def __init__(self, op: Windowed, space: tuple[int, ...]) -> None:
+        self.op, self.space, self.n = op, space, len(op.size)
+        self.covered = tuple(m * k for m, k in zip(op.lengths, op.size, strict=True))
+
+    @staticmethod
+    def fit(op: Windowed, space: tuple[int, ...]) -> bool:
+        """Whether windows lie so; what is left of the space behind the last ones is in none."""
+        axes = zip(op.size, op.stride, op.dilation, op.start, op.lengths, space, strict=True)
+        return all(b == k and (d == 1 or k == 1) and e == 0 and m * k <= n for k, b, d, e, m, n in axes)
+
+    def cut(self, x: Any) -> Any:
+        """An array of space, window by window."""
+        lead = x.shape[: x.ndim - self.n]
+        x = x[(..., *[slice(0, m) for m in self.covered])]
+        return np.reshape(x, (*lead, *[m for pair in zip(self.op.lengths, self.op.size, strict=True) for m in pair]))
+
+    def spread(self, y: Any) -> Any:
+        """A number of each window, to stand beside its elements."""
+        lead = y.shape[: y.ndim - self.n]
+        return np.reshape(y, (*lead, *[m for p in self.op.lengths for m in (p, 1)]))
+
+    def join(self, x: Any) -> Any:
+        """The opposite of `cut`, with zeros in what is left."""
+        lead = x.shape[: x.ndim - 2 * self.n]
+        x = np.reshape(x, (*lead, *self.covered))
+        for j, (m, size) in enumerate(zip(self.covered, self.space, strict=True)):
+            x = _padded(x, len(lead) + j, 0, size - m, 0)
+        return x
+
+
 def _sum(op: WindowSum, x: Any) -> Any:
     if not op.transposed:
         return _axis_by_axis(op, x, 0, np.add)
     n = len(op.size)
+    if Blocks.fit(op, op.space):
+        blocks = Blocks(op, op.space)
+        lead = x.shape[: x.ndim - n]
+        pairs = [m for pair in zip(op.lengths, op.size, strict=True) for m in pair]
+        return blocks.join(np.broadcast_to(blocks.spread(x), (*lead, *pairs)))
     for j in range(n):  # p and i exchange their roles: i - start - dilation·k = stride·p
         axis, reach = x.ndim - n + j, op.dilation[j] * (op.size[j] - 1)
         x = _spread_out(x, axis, op.stride[j])
@@ -170,6 +208,10 @@ def _share(op: WindowShare, d: Any, x: Any, z: Any) -> Any:
     share = np.where(broken, kind.type(np.nan), share)
     if not op.transposed:
         return share
+    if Blocks.fit(op, taps.space):
+        blocks = Blocks(op, taps.space)
+        tie = np.logical_or(np.equal(blocks.cut(x), blocks.spread(z)), blocks.spread(broken))
+        return blocks.join(np.where(tie, blocks.spread(share), zero))
     return sum((taps.scatter(np.where(ties(tap), share, zero), tap) for tap in taps), start=np.zeros(x.shape, kind))
 
 
