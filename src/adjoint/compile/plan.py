@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from adjoint.compile.gathering import gathered
 from adjoint.compile.graph import Graph, Source, cost_of, is_lazy, lazy_rule
 from adjoint.compile.results import Root
 from adjoint.compile.views import VIEWS, View, identity, strides_of
@@ -284,7 +285,9 @@ class Plan:
                     cost = self._cost(var)
                     if cost >= WORTH_KEEPING:
                         dear[var] = n
-            spread = self._spread_out()
+            graphs = [step.graph for step in self.steps if isinstance(step, Fused) and step.graph is not None]
+            memory = self.arguments | self.kept
+            spread = self._spread_out() | gathered([g.visits for g in graphs], self.definitions, memory)
             top = [
                 var
                 for var, n in dear.items()
