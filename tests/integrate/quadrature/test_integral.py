@@ -163,3 +163,14 @@ def test_breakpoints_may_coincide_and_stand_in_any_order():
     assert np.allclose(ad.grad(two, argnums=(0, 1))(0.7, 1.2), (-2.0 * np.exp(0.7), 5.0 * np.exp(1.2)))
     pole = lambda p: integrate.quad(lambda x: p / np.sqrt(x), 0.0, 1.0, points=(p - 1.0,)).value
     assert np.isclose(ad.grad(pole)(0.5), 2.0)
+
+
+def test_a_derivative_that_is_not_found_is_told_of():
+    f = lambda c: integrate.quad(lambda x: (x + c) ** 0.01, 0.0, 1.0).value  # that of x^-0.99 / 100 is 1
+    with pytest.warns(RuntimeWarning, match="integral of the derivative"):
+        ad.grad(f)(0.0)
+    with pytest.warns(RuntimeWarning, match="integral of the derivative"):
+        ad.jvp(f, (0.0,), (1.0,))
+    root = lambda c: integrate.quad(lambda x: np.sqrt(np.abs(x - c)), 0.0, 1.0, points=(c,)).value
+    exact = lambda c: (c**1.5 + (1 - c) ** 1.5) / 1.5
+    assert ad.grad(root)(0.3) == pytest.approx(ad.grad(exact)(0.3), rel=1e-6)

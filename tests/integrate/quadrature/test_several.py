@@ -104,11 +104,83 @@ def test_random_points(how: str) -> None:
 def test_bad_input() -> None:
     with pytest.raises(ad.ShapeError, match="vectors of one length"):
         integrate.cubature(np.sum, np.zeros(2), np.ones(3))
-    with pytest.raises(ValueError, match="not finite"):
-        integrate.cubature(np.sum, np.zeros(2), np.array([1.0, np.inf]))
     with pytest.raises(ValueError, match="ranges is empty"):
         integrate.nquad(np.sin, [])
     with pytest.raises(ValueError, match="no rule"):
         integrate.gauss("legender", 3)
     with pytest.raises(ValueError, match="at least two points"):
         integrate.monte_carlo(np.sum, np.zeros(2), np.ones(2), 1, ad.random.default_rng(0))
+
+
+def test_infinite_corners() -> None:
+    f = lambda x: np.exp(-np.sum((x - 0.3) ** 2))
+    g = lambda high: integrate.cubature(f, np.array([-np.inf, 0.0]), high, rtol=1e-9).value
+    erf = scipy.special.erf
+    one = lambda a, b: np.sqrt(np.pi) / 2 * (erf(b - 0.3) - erf(a - 0.3))
+    corners = np.array([[np.inf, 1.0], [-1.0, np.inf], [2.0, 3.0], [0.5, -np.inf]])
+    expected = [one(-np.inf, b) * one(0.0, c) for b, c in corners]
+    np.testing.assert_allclose([g(h) for h in corners], expected, rtol=1e-8)
+    np.testing.assert_allclose(ad.jit(ad.vmap(g))(corners), expected, rtol=1e-8)
+    density = lambda b: np.exp(-((b - 0.3) ** 2))
+    slopes = [[density(b) * one(0.0, c), density(c) * one(-np.inf, b)] for b, c in corners]
+    np.testing.assert_allclose(ad.vmap(ad.grad(g))(corners), slopes, rtol=1e-7, atol=1e-12)
+    np.testing.assert_allclose(ad.jit(ad.jacfwd(g))(corners[0]), slopes[0], rtol=1e-7, atol=1e-12)
+    whole = lambda c: integrate.cubature(lambda x: np.exp(-c * np.sum(x**2)), [-np.inf] * 2, [np.inf] * 2).value
+    assert ad.grad(whole)(2.0) == pytest.approx(-np.pi / 4, rel=1e-6)
+
+
+def test_inner_integrals_that_fail_are_told_of() -> None:
+    lost = integrate.nquad(lambda x, y: 1 / x, [(0.0, 1.0), (0.0, 1.0)])
+    assert lost.status == "no further progress"
+    assert lost.error > 1.0
+    fine = integrate.nquad(lambda x, y, z: x * y / np.sqrt(z), [(0.0, 1.0), (0.0, 1.0), (0.0, 1.0)])
+    assert fine.status == "converged"
+    assert fine.value == pytest.approx(0.5, rel=1e-9)
+    tree = integrate.nquad(lambda x, y: {"a": x * y, "b": x + 1j * y}, [(0.0, 1.0), (0.0, 2.0)])
+    assert tree.value["a"] == pytest.approx(1.0)
+    assert tree.value["b"] == pytest.approx(1.0 + 2.0j)
+
+
+BAD = {
+    "an integer": (lambda: integrate.cubature(lambda x: 1, np.zeros(2), np.ones(2)), "floating-point"),
+    "a truth": (lambda: integrate.cubature(lambda x: x[0] > 0.5, np.zeros(2), np.ones(2)), "floating-point"),
+    "no function": (lambda: integrate.cubature(3.0, np.zeros(2), np.ones(2)), "integrand is a float"),
+    "below zero": (lambda: integrate.cubature(np.sum, np.zeros(2), np.ones(2), rtol=-1.0), "none below"),
+    "no box": (lambda: integrate.cubature(np.sum, np.zeros(2), np.ones(2), max_boxes=0), "max_boxes is 0"),
+    "NaN": (lambda: integrate.cubature(np.sum, np.zeros(2), [1.0, np.nan]), "NaN in it"),
+    "complex": (lambda: integrate.cubature(np.sum, np.zeros(2) + 1j, np.ones(2)), "low is"),
+    "too many": (lambda: integrate.cubature(np.sum, np.zeros(30), np.ones(30)), "30 dimensions"),
+    "same side": (lambda: integrate.cubature(np.sum, [0.0, np.inf], [1.0, np.inf]), "nothing between"),
+    "traced": (
+        lambda: ad.jit(lambda r: integrate.cubature(np.sum, np.zeros(2), np.ones(2), rtol=r).value)(1e-3),
+        "rtol is traced",
+    ),
+    "traced atol": (lambda: ad.grad(lambda r: integrate.quad(np.sin, 0.0, 1.0, atol=r).value)(1e-3), "atol is traced"),
+    "two tolerances": (lambda: integrate.quad(np.sin, 0.0, 1.0, rtol=np.ones(2)), "it is one number"),
+    "one point": (lambda: integrate.quad(np.sin, 0.0, 1.0, points=0.5), "points is 0.5"),
+    "one argument": (lambda: integrate.quad(lambda x, c: c * x, 0.0, 1.0, args=2.0), "args is a float"),
+    "nothing": (lambda: integrate.quad(lambda x: None, 0.0, 1.0), "returned no number"),
+    "intervals": (lambda: integrate.quad(np.sin, 0.0, 1.0, max_intervals=2.5), "max_intervals is 2.5"),
+    "a pair": (lambda: integrate.nquad(np.sin, (0.0, 1.0)), r"ranges\[1\] is 1.0"),
+    "three ends": (lambda: integrate.nquad(np.sin, [(0.0, 1.0, 2.0)]), r"ranges\[0\] is"),
+    "one end": (lambda: integrate.nquad(lambda x, y: x, [lambda y: y, (0.0, 1.0)]), r"ranges\[0\] returned"),
+    "no generator": (lambda: integrate.qmc(np.sum, np.zeros(2), np.ones(2), 8, None), "rng is None"),
+    "infinite": (
+        lambda: integrate.monte_carlo(np.sum, np.zeros(2), [1.0, np.inf], 8, ad.random.default_rng(0)),
+        "not finite",
+    ),
+    "parameters": (lambda: integrate.gauss("jacobi", 3), "2 parameters, and 0"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input_is_named(name: str) -> None:
+    run, words = BAD[name]
+    with pytest.raises((TypeError, ValueError), match=f"integrate..*{words}"):
+        run()
+
+
+def test_samples_that_are_not_finite_are_told_of() -> None:
+    with np.errstate(all="ignore"):
+        found = integrate.monte_carlo(lambda x: np.log(x[0] - 0.5), [0.0], [1.0], 64, ad.random.default_rng(0))
+    assert found.status == "not finite"

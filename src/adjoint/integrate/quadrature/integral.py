@@ -16,9 +16,8 @@ import numpy as np
 
 from adjoint import tree
 from adjoint.api.gradients import vmap
-from adjoint.base.errors import DtypeError, SolveError
+from adjoint.base.errors import SolveError
 from adjoint.base.source import user_facing, warn_user
-from adjoint.conversion.driver import prepare
 from adjoint.debug import check
 from adjoint.implicit.vectors import to_arrays, to_vector
 from adjoint.integrate.derivative import detach, record_flat, types_of
@@ -31,7 +30,7 @@ from adjoint.integrate.quadrature.adaptive import (
     Substitution,
     integrate_adaptively,
 )
-from adjoint.integrate.system import Arguments, read_state, trace_function
+from adjoint.integrate.quadrature.reading import read_count, read_end, read_integrand, read_points, read_tolerances
 from adjoint.linear.solvers.answer import Coded
 from adjoint.ops.custom import Attach
 from adjoint.program.program import Program, interpret
@@ -40,7 +39,7 @@ from adjoint.program.types import Value
 from adjoint.transform.custom import BatchedRule
 from adjoint.transform.subprograms import jvp_program, pulled
 
-__all__ = ["Integral", "Quadrature", "inner", "integrate_program", "quad", "read_integrand"]
+__all__ = ["Integral", "Quadrature", "inner", "integrate_program", "is_known_finite", "quad"]
 
 METHODS = ("gauss-kronrod", "tanh-sinh", "clenshaw-curtis", "gauss")
 STATUSES = ("converged", "max intervals", "no further progress", "not finite")
@@ -168,7 +167,7 @@ class IntegralRule:
             if any(flags):
                 tangents = _select(derived, count)
                 moved = [d for d in dtheta if d is not None]
-                parts = iter(integrate_program(tangents, self.how, a, b, points, [*theta, *moved])[0])
+                parts = iter(self._integrate(tangents, a, b, points, [*theta, *moved]))
                 result = [next(parts) if flag else None for flag in flags]
             self._look_for_jumps(xs)
         for end, tangent in ((a, da), (b, db)):
@@ -194,7 +193,7 @@ class IntegralRule:
 
             x = np.float64(0.0)
             made, captured = record_flat(back, types_of([x, x, *theta, *cts]))
-            parts = iter(integrate_program(made, self.how, a, b, points, [*theta, *cts, *captured])[0])
+            parts = iter(self._integrate(made, a, b, points, [*theta, *cts, *captured]))
             result[3:] = [next(parts) if w else None for w in needed]
             self._look_for_jumps(xs)
         for number, end in ((0, a), (1, b)):
@@ -210,6 +209,23 @@ class IntegralRule:
 
     def batched(self, mapped: Sequence[bool], size: int) -> BatchedRule:
         return BatchedRule(self, tuple(mapped), size)
+
+    def _integrate(self, program: Program, a: Value, b: Value, points: Value, theta: Sequence[Value]) -> list[Value]:
+        """The integral of a derivative. Nobody sees its status: on plain values a warning tells what is not found.
+
+        Where the integral itself was not found either, its own status says so.
+        """
+        values, found = integrate_program(program, self.how, a, b, points, theta)
+        if has_lost_digits(values, found, self.how.atol):
+            plain = detach(theta[: len(self.program.inputs) - 2])
+            _, itself = integrate_program(self.program, self.how, primal(a), primal(b), primal(points), plain)
+            code = int(np.asarray(primal(found.code)))
+            if int(np.asarray(primal(itself.code))) == CONVERGED:
+                warn_user(
+                    f"{self.how.title}: the integral of the derivative of f was not found ({STATUSES[code]}; its error "
+                    f"is {float(np.asarray(primal(found.error))):.3g}). {ADVICE[code]}"
+                )
+        return values
 
     def _may_be_finite(self, is_first: bool) -> bool:
         kind = self.how.substitution.kind
@@ -266,6 +282,15 @@ class IntegralRule:
                 return
 
 
+def has_lost_digits(values: Sequence[Value], found: Computed, atol: float) -> bool:
+    """Whether an integral is known to have less than six digits: on plain values only."""
+    code, error, *known = [primal(v) for v in (found.code, found.error, *values)]
+    if any(isinstance(v, Tracer) for v in (code, error, *known)) or int(np.asarray(code)) == CONVERGED:
+        return False
+    size = max(float(np.max(np.abs(np.asarray(v)), initial=0.0)) for v in known)
+    return not float(np.asarray(error)) <= max(atol, 1e-6 * size)
+
+
 def has_comparisons(program: Program) -> bool:
     """Whether a program asks which of two numbers is larger, or rounds: it may jump."""
     return any(v.type.dtype.kind in "bi" for eq in program.equations for v in eq.outputs) or any(
@@ -298,35 +323,8 @@ def inner(values: Sequence[Value], cts: Sequence[Value]) -> Value:
     return total
 
 
-def read_integrand(title: str, f: Callable[..., Any], args: Sequence[Any]) -> Any:
-    """f(x, *args) as a program of (x, nothing, θ), with θ."""
-    if not callable(f):
-        raise TypeError(f"{title}: the integrand is a {type(f).__name__}; it is a function f(x, *args).")
-    _, nothing = read_state(title, "x", np.float64(0.0))
-    run = prepare(f)
-    made = trace_function(title, "f", lambda x, _, *given: run(x, *given), nothing, Arguments(args))
-    for t, path in zip(made.types, made.structure.paths(), strict=True):
-        if t.dtype.kind not in "fc":
-            where = f" at {path}" if path else ""
-            raise DtypeError(f"{title}: f returned {t}{where}; an integral is of floating-point numbers. Write 1.0 for "
-                             "1.")  # fmt: skip
-    return made
-
-
-def _read_end(title: str, name: str, value: Any) -> Value:
-    if isinstance(value, TRACED):
-        if value.shape != ():
-            raise DtypeError(f"{title}: {name} has shape {value.shape}; an end is one number. Use vmap for many.")
-        return value if value.dtype == np.float64 else value.astype(np.float64)
-    found = np.asarray(value)
-    if found.shape != () or found.dtype.kind not in "fiu":
-        raise DtypeError(f"{title}: {name} is {value!r}; an end is one real number, or ±np.inf.")
-    if np.isnan(found):
-        raise ValueError(f"{title}: {name} is NaN.")
-    return np.float64(found)
-
-
-def _is_known_finite(end: Value) -> bool:
+def is_known_finite(end: Value) -> bool:
+    """Whether all of an end is finite, and known to be while the program is traced."""
     value = primal(end)
     return not isinstance(value, Tracer) and bool(np.all(np.isfinite(np.asarray(value))))
 
@@ -366,9 +364,8 @@ def quad(
     title = "integrate.quad"
     if method not in METHODS:
         raise ValueError(f"{title}: method={method!r}; it is one of {', '.join(METHODS)}.")
-    if not (rtol >= 0 and atol >= 0 and rtol + atol > 0):
-        raise ValueError(f"{title}: rtol is {rtol} and atol {atol}; one of them must be above zero, none below.")
-    low, high = _read_end(title, "a", a), _read_end(title, "b", b)
+    tolerances, most = read_tolerances(title, rtol, atol), read_count(title, "max_intervals", max_intervals)
+    low, high = read_end(title, "a", a), read_end(title, "b", b)
     sign = 1.0
     plain = not any(isinstance(v, TRACED) for v in (low, high))
     if plain and low == high and np.isinf(low):
@@ -376,19 +373,11 @@ def quad(
     if plain and low > high:
         low, high, sign = high, low, -1.0
     made = read_integrand(title, f, args)
-    inner = [_read_end(title, f"points[{i}]", p) for i, p in enumerate(points)]
-    may_be_infinite = any(isinstance(v, TRACED) and not _is_known_finite(v) for v in (low, high))
+    inner = read_points(title, points)
+    may_be_infinite = any(isinstance(v, TRACED) and not is_known_finite(v) for v in (low, high))
     kinds = [np.float64(0.0) if isinstance(v, TRACED) else v for v in (low, high)]
     substitution = Substitution("any") if may_be_infinite else Substitution.of(float(kinds[0]), float(kinds[1]))
-    how = Quadrature(
-        method,
-        substitution,
-        len(inner),
-        float(rtol),
-        float(atol),
-        int(max_intervals),
-        title,
-    )
+    how = Quadrature(method, substitution, len(inner), *tolerances, most, title)
     cuts = np.stack(inner) if inner else np.zeros(0)
     values, found = integrate_program(made.program, how, low, high, cuts, made.theta)
     values = values if sign > 0 else [-v for v in values]

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adjoint.base.suggestions import did_you_mean
+from adjoint.integrate.quadrature.reading import read_count
 
 __all__ = ["PAIRS", "Nodes", "Pair", "gauss"]
 
@@ -90,6 +91,7 @@ _GAUSS = {
     "laguerre": "roots_laguerre", "generalized laguerre": "roots_genlaguerre", "jacobi": "roots_jacobi",
     "gegenbauer": "roots_gegenbauer", "chebyshev": "roots_chebyt", "chebyshev second": "roots_chebyu",
 }  # fmt: skip
+_PARAMETERS = {"generalized laguerre": 1, "jacobi": 2, "gegenbauer": 1}
 
 
 def gauss(kind: str, n: int, *parameters: float) -> Nodes:
@@ -116,7 +118,9 @@ def gauss(kind: str, n: int, *parameters: float) -> Nodes:
     if kind not in _GAUSS:
         known = list(_GAUSS)
         raise ValueError(f"integrate.gauss: {kind!r} is no rule. {did_you_mean(kind, known) or ', '.join(known)}")
-    if n < 1:
-        raise ValueError(f"integrate.gauss: n is {n}; a rule has at least one node.")
+    n = read_count("integrate.gauss", "n", n)
+    expected = _PARAMETERS.get(kind, 0)
+    if len(parameters) != expected:
+        raise TypeError(f"integrate.gauss: {kind!r} has {expected} parameters, and {len(parameters)} were given.")
     nodes, weights = getattr(scipy.special, _GAUSS[kind])(n, *parameters)
     return Nodes(nodes, weights)

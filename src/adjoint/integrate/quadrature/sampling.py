@@ -15,29 +15,18 @@ import numpy as np
 
 from adjoint import tree
 from adjoint.api.gradients import stop_gradient, vmap
-from adjoint.base.errors import ShapeError
 from adjoint.base.source import user_facing
-from adjoint.conversion.driver import prepare
-from adjoint.integrate.quadrature.adaptive import CONVERGED
+from adjoint.integrate.quadrature.adaptive import CONVERGED, NOT_FINITE
 from adjoint.integrate.quadrature.integral import Integral
-from adjoint.program.trace import TRACED
+from adjoint.integrate.quadrature.reading import read_box, read_count, read_function
+from adjoint.optimize.iteration import as_code
 from adjoint.program.types import Value
 
 __all__ = ["monte_carlo", "qmc"]
 
 
-def _box(title: str, low: Any, high: Any) -> tuple[Value, Value]:
-    ends = [v if isinstance(v, TRACED) else np.asarray(v, float) for v in (low, high)]
-    if any(len(v.shape) != 1 for v in ends) or ends[0].shape != ends[1].shape:
-        raise ShapeError(
-            f"{title}: low has shape {ends[0].shape} and high {ends[1].shape}; they are vectors of one length."
-        )
-    return ends[0], ends[1]
-
-
-def _averages(f: Callable[..., Any], low: Value, high: Value, unit: Value, args: Sequence[Any]) -> Any:
+def _averages(run: Callable[..., Any], low: Value, high: Value, unit: Value, args: Sequence[Any]) -> Any:
     """f at points of the unit cube, moved into the box, times its volume."""
-    run = prepare(f)
     volume = np.prod(high - low)
     values = vmap(lambda u: run(low + (high - low) * u, *args))(unit)
     return tree.map(lambda leaf: volume * leaf, values)
@@ -45,7 +34,15 @@ def _averages(f: Callable[..., Any], low: Value, high: Value, unit: Value, args:
 
 def _answer(values: Any, spread: Any, count: int, method: str) -> Integral:
     error = np.max(np.stack([np.max(np.ravel(np.abs(leaf))) for leaf in tree.leaves(spread)]))
-    return Integral(values, stop_gradient(error), np.int64(CONVERGED), np.int64(count), method)
+    error = stop_gradient(error)
+    code = as_code(np.where(np.isfinite(error), CONVERGED, NOT_FINITE))
+    return Integral(values, error, code, np.int64(count), method)
+
+
+def _read(title: str, f: Any, args: Any, low: Any, high: Any, n: Any, rng: Any) -> tuple[Any, Value, Value, int]:
+    if not hasattr(rng, "uniform"):
+        raise TypeError(f"{title}: rng is {rng!r}; it is a generator, such as ad.random.default_rng(0).")
+    return read_function(title, f, args), *read_box(title, low, high), read_count(title, "n", n)
 
 
 @user_facing
@@ -58,10 +55,10 @@ def monte_carlo(f: Callable[..., Any], low: Any, high: Any, n: int, rng: Any, *,
     bool(abs(found.value - 1.0) < 4 * found.error)  # → True
     ```
     """
-    a, b = _box("integrate.monte_carlo", low, high)
+    run, a, b, n = _read("integrate.monte_carlo", f, args, low, high, n, rng)
     if n < 2:
         raise ValueError(f"integrate.monte_carlo: n is {n}; at least two points tell an error.")
-    values = _averages(f, a, b, rng.uniform(size=(n, a.shape[0])), args)
+    values = _averages(run, a, b, rng.uniform(size=(n, a.shape[0])), args)
     mean = tree.map(lambda leaf: np.mean(leaf, axis=0), values)
     spread = tree.map(
         lambda leaf: np.sqrt(np.mean(np.abs(leaf - np.mean(leaf, axis=0)) ** 2, axis=0) / (n - 1)), values
@@ -87,15 +84,16 @@ def qmc(
     kinds = {"sobol": sequences.Sobol, "halton": sequences.Halton}
     if points not in kinds:
         raise ValueError(f"integrate.qmc: points={points!r}; they are 'sobol' or 'halton'.")
-    if repeats < 2 or n < 1:
-        raise ValueError(f"integrate.qmc: repeats is {repeats} and n {n}; two repeats or more tell an error.")
-    a, b = _box("integrate.qmc", low, high)
+    run, a, b, n = _read("integrate.qmc", f, args, low, high, n, rng)
+    repeats = read_count("integrate.qmc", "repeats", repeats)
+    if repeats < 2:
+        raise ValueError("integrate.qmc: repeats is 1; two repeats or more tell an error.")
     dimension = a.shape[0]
     plain: Any = kinds[points](dimension, scramble=False)
     unit = plain.random(n) if points == "halton" or n & (n - 1) == 0 else plain.random(1 << (n - 1).bit_length())[:n]
     shifts = rng.uniform(size=(repeats, 1, dimension))
     moved = np.mod(unit + 0.5 / n + shifts, 1.0)
-    values = _averages(f, a, b, np.reshape(moved, (-1, dimension)), args)
+    values = _averages(run, a, b, np.reshape(moved, (-1, dimension)), args)
     each = tree.map(lambda leaf: np.mean(np.reshape(leaf, (repeats, n, *leaf.shape[1:])), axis=1), values)
     mean = tree.map(lambda leaf: np.mean(leaf, axis=0), each)
     spread = tree.map(

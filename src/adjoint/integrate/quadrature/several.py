@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from adjoint import tree
-from adjoint.api.gradients import vmap
-from adjoint.base.errors import ShapeError
+from adjoint.api.gradients import stop_gradient, vmap
 from adjoint.base.source import user_facing
 from adjoint.conversion.driver import prepare
 from adjoint.implicit.vectors import to_arrays, to_vector
@@ -22,15 +22,23 @@ from adjoint.integrate.derivative import detach, record_flat, types_of
 from adjoint.integrate.quadrature.adaptive import (
     CONVERGED,
     MAX_INTERVALS,
+    NO_PROGRESS,
     NOT_FINITE,
     RUNNING,
     Computed,
+    Substitution,
     is_unseen,
     make_zeros,
 )
-from adjoint.integrate.quadrature.integral import Integral, inner, quad
-from adjoint.integrate.system import Arguments, read_state, trace_function
-from adjoint.linear.solvers.iteration import TRACED, both, either, loop, with_entry
+from adjoint.integrate.quadrature.integral import Integral, inner, is_known_finite, quad
+from adjoint.integrate.quadrature.reading import (
+    read_box,
+    read_count,
+    read_function,
+    read_integrand,
+    read_tolerances,
+)
+from adjoint.linear.solvers.iteration import both, either, loop, with_entry
 from adjoint.ops.custom import Attach
 from adjoint.optimize.iteration import as_code
 from adjoint.program.program import Program, interpret
@@ -57,26 +65,53 @@ def nquad(
     float(np.round(disk.value, 6))  # → 3.141593
     ```
     """
-    if not ranges:
-        raise ValueError("integrate.nquad: ranges is empty; it has one pair (a, b) for each variable.")
+    title = "integrate.nquad"
+    run = read_function(title, f, args, "f(x0, x1, …, *args)")
+    tolerances = read_tolerances(title, rtol, atol)
+    if not isinstance(ranges, tuple | list) or not ranges:
+        raise ValueError(f"{title}: ranges is {'empty' if not ranges else repr(ranges)}; it has one pair (a, b) for "
+                         "each variable.")  # fmt: skip
+    last = len(ranges) - 1
 
-    def over(level: int, later: tuple[Any, ...]) -> Any:
-        """The integral over the variables below a level, at given later ones."""
-        given: Any = ranges[level]
-        ends: Any = given(*later) if callable(given) else given
-        a, b = ends
-        body = prepare(f) if level == 0 else None
+    def over(level: int, later: tuple[Any, ...]) -> tuple[Integral, Any]:
+        """The integral over the variables up to a level, at given later ones, and that of errors of failed ones."""
+        a, b = _read_range(title, level, ranges[level], later)
+        factor = 10.0 ** (level - last)
+        how = {"args": later, "rtol": factor * tolerances[0], "atol": factor * tolerances[1], "method": method}
+        if level == 0:
+            return quad(lambda x, *later: run(x, *later, *args), a, b, **how), 0.0
 
         def integrand(x: Any, *later: Any) -> Any:
-            return body(x, *later, *args) if body is not None else over(level - 1, (x, *later)).value
+            inner, failed = over(level - 1, (x, *later))
+            return inner.value, failed + np.where(inner.converged, 0.0, stop_gradient(inner.error))
 
-        factor = 10.0 ** (level - len(ranges) + 1)
-        return quad(integrand, a, b, args=later, rtol=factor * rtol, atol=factor * atol, method=method)
+        found = quad(integrand, a, b, **how)
+        return replace(found, value=found.value[0]), stop_gradient(np.abs(found.value[1]))
 
-    found = over(len(ranges) - 1, ())
-    return Integral(found.value, found.error, found.code, found.evaluations, f"integrate.nquad by {method}")
+    found, failed = over(last, ())
+    size = np.max(np.stack([np.max(np.abs(leaf)) for leaf in tree.leaves(stop_gradient(found.value))]))
+    is_lost = failed > np.maximum(tolerances[1], tolerances[0] * size)
+    code = as_code(np.where(np.logical_and(found.code == CONVERGED, is_lost), NO_PROGRESS, found.code))
+    return Integral(found.value, found.error + failed, code, found.evaluations, f"{title} by {method}")
 
 
+def _read_range(title: str, level: int, given: Any, later: tuple[Any, ...]) -> tuple[Any, Any]:
+    """The ends of one variable."""
+    name = f"ranges[{level}]"
+    if callable(given):
+        given = prepare(given)(*later)
+        name += f" returned {given!r}; it"
+    else:
+        name += f" is {given!r}; it"
+    is_pair = len(given.shape) == 1 and given.shape[0] == 2 if hasattr(given, "shape") else (
+        isinstance(given, tuple | list) and len(given) == 2
+    )  # fmt: skip
+    if not is_pair:
+        raise ValueError(f"{title}: {name} is a pair (a, b), or a function of the later variables that returns one.")
+    return given[0], given[1]
+
+
+MOST_DIMENSIONS = 15
 # Genz and Malik's nodes: λ₂² = 9/70, λ₃² = λ₄² = 9/10, λ₅² = 9/19.
 _L2, _L4, _L5 = (9 / 70) ** 0.5, (9 / 10) ** 0.5, (9 / 19) ** 0.5
 
@@ -158,12 +193,21 @@ def _cube(f: Callable[[Value], Value], low: Any, high: Any, rtol: float, atol: f
     return Computed(np.sum(values, axis=0), np.sum(errors), code, (2 * count - 1) * len(nodes), low, high)
 
 
+class _Cube(NamedTuple):
+    """How an integral over a box is computed: all that is no number of the program."""
+
+    rtol: float
+    atol: float
+    most: int
+    substitution: Substitution
+
+
 class _CubeRule:
     """The derivative of an integral over a box: that of the integrand, and integrals over the faces that move."""
 
     title = "cubature"
 
-    def __init__(self, program: Program, how: tuple[float, float, int]) -> None:
+    def __init__(self, program: Program, how: _Cube) -> None:
         self.program, self.how = program, how
 
     def __eq__(self, other: object) -> bool:
@@ -197,19 +241,27 @@ class _CubeRule:
     def _face(self, axis: int, at: Value, low: Value, high: Value, theta: Sequence[Value]) -> list[Value]:
         """The integral over the face where one variable is fixed."""
         n = low.shape[0]
+        is_finite: Any = True
+        if self.how.substitution.kind != "finite":  # an infinite end does not move
+            is_finite = np.isfinite(at)
+            first, last = self.how.substitution.ends(*detach([low, high]))
+            inside = self.how.substitution.forth(0.5 * (first + last), *detach([low, high]))[0]
+            at = np.where(is_finite, at, inside[axis])
         rest = [i for i in range(n) if i != axis]
         position = np.array([rest.index(i) if i != axis else 0 for i in range(n)])
         chosen = np.arange(n) == axis
         program = self.program
         if n == 1:
-            return interpret(program, [np.float64(0.0), np.reshape(at, (1,)), *theta])
+            found = interpret(program, [np.float64(0.0), np.reshape(at, (1,)), *theta])
+            return [np.where(is_finite, v, 0.0) for v in found]
 
         def on_face(unused: Value, x: Value, at: Value, *given: Value) -> list[Value]:
             return interpret(program, [unused, np.where(chosen, at, x[position]), *given])
 
         zero = np.float64(0.0)
         made, captured = record_flat(on_face, types_of([zero, low[rest], at, *theta]))
-        return _integrate(made, self.how, low[rest], high[rest], [at, *theta, *captured])[0]
+        found, _ = _integrate(made, self.how, low[rest], high[rest], [at, *theta, *captured])
+        return [np.where(is_finite, v, 0.0) for v in found]
 
     def pull(self, xs: Sequence[Value], cts: Sequence[Value], wanted: Sequence[bool]) -> Sequence[Value]:
         low, high, *theta = xs
@@ -236,15 +288,17 @@ class _CubeRule:
 
 
 def _integrate(
-    program: Program, how: tuple[float, float, int], low: Value, high: Value, theta: Sequence[Value]
+    program: Program, how: _Cube, low: Value, high: Value, theta: Sequence[Value]
 ) -> tuple[list[Value], Computed]:
-    rtol, atol, most = how
+    rtol, atol, most, substitution = how
     types = program.output_types
     a, b, *rest = detach([low, high, *theta])
     size = sum(t.size * (2 if t.dtype.kind == "c" else 1) for t in types)
 
     def f(points: Value) -> Value:
-        return vmap(lambda x: to_vector(interpret(program, [np.float64(0.0), x, *rest]), types))(points)
+        x, weights = substitution.forth(points, a, b)
+        values = vmap(lambda x: to_vector(interpret(program, [np.float64(0.0), x, *rest]), types))(x)
+        return values if substitution.kind == "finite" else values * np.prod(weights, axis=1)[:, None]
 
     with np.errstate(all="ignore"):
         if low.shape[0] == 1:
@@ -252,7 +306,7 @@ def _integrate(
             one = quad(line, a[0], b[0], rtol=rtol, atol=atol)
             found = Computed(to_vector(list(one.value), types), one.error, one.code, one.evaluations, a, b)
         else:
-            found = _cube(f, a, b, rtol, atol, most, size)
+            found = _cube(f, *substitution.ends(a, b), rtol, atol, most, size)
     values = to_arrays(found.value, types)
     attached = list(Attach(_CubeRule(program, how), len(values))(*detach(values), low, high, *theta))
     return attached, found._replace(error=detach([found.error])[0])
@@ -265,7 +319,8 @@ def cubature(
 ) -> Integral:  # fmt: skip
     """∫ f(x, *args) dx over the box low ≤ x ≤ high, where x is a vector: adaptive, for 1 to about 8 dimensions.
 
-    The derivative in `args`, in what f closes over and in the corners is exact, to any order.
+    Corners may be infinite, in a compiled program too. The derivative in `args`, in what f closes over and in the
+    corners is exact, to any order.
 
     ```python
     bell = lambda width: ad.integrate.cubature(lambda x: np.exp(-np.sum(x**2) / width), [0.0, 0.0], [1.0, 1.0]).value
@@ -273,17 +328,14 @@ def cubature(
     ```
     """
     title = "integrate.cubature"
-    ends = [v if isinstance(v, TRACED) else np.asarray(v, float) for v in (low, high)]
-    if any(len(v.shape) != 1 for v in ends) or ends[0].shape != ends[1].shape or not ends[0].shape[0]:
-        raise ShapeError(
-            f"{title}: low has shape {ends[0].shape} and high {ends[1].shape}; they are vectors of one length."
-        )
-    if any(not isinstance(v, TRACED) and not np.all(np.isfinite(v)) for v in ends):
-        raise ValueError(f"{title}: the box is not finite; substitute variables, or use nquad.")
-    _, layout = read_state(title, "x", np.zeros(ends[0].shape))
-    run = prepare(f)
-    made = trace_function(title, "f", lambda _, x, *given: run(x, *given), layout, Arguments(args))
-    how = (float(rtol), float(atol), int(max_boxes))
-    values, found = _integrate(made.program, how, ends[0], ends[1], made.theta)
+    ends = read_box(title, low, high, may_be_infinite=True)
+    n = ends[0].shape[0]
+    if n > MOST_DIMENSIONS:
+        raise ValueError(f"{title}: there are {n} dimensions, and a box has more than 2ⁿ nodes: {MOST_DIMENSIONS} at "
+                         "most. Use integrate.qmc or integrate.monte_carlo.")  # fmt: skip
+    tolerances, most = read_tolerances(title, rtol, atol), read_count(title, "max_boxes", max_boxes)
+    made = read_integrand(title, f, args, np.zeros(n))
+    kind = "finite" if all(is_known_finite(v) for v in ends) else "any"
+    values, found = _integrate(made.program, _Cube(*tolerances, most, Substitution(kind)), *ends, made.theta)
     value = tree.unflatten(made.structure, [v if v.shape else v[()] for v in values])
     return Integral(value, found.error, found.code, found.evaluations, f"{title} by Genz and Malik's rule")

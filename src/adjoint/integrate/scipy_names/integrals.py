@@ -13,8 +13,9 @@ import scipy.integrate as theirs
 from adjoint.base.errors import UnsupportedError
 from adjoint.base.source import user_facing, warn_user
 from adjoint.conversion.driver import prepare
-from adjoint.integrate.quadrature.integral import Integral, read_integrand
+from adjoint.integrate.quadrature.integral import Integral
 from adjoint.integrate.quadrature.integral import quad as integral
+from adjoint.integrate.quadrature.reading import read_integrand
 from adjoint.integrate.scipy_names.choice import has_traced, try_theirs
 from adjoint.program.trace import primal
 from adjoint.scipy.arguments import array, floating
