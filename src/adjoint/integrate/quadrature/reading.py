@@ -110,7 +110,7 @@ def read_count(title: str, name: str, value: Any) -> int:
     try:
         found = operator.index(value)
     except TypeError:
-        raise TypeError(f"{title}: {name} is {value!r}; it is a whole number.") from None
+        raise TypeError(f"{title}: {name} is {value!r}; it is an integer.") from None
     if found < 1:
         raise ValueError(f"{title}: {name} is {value}; it is 1 or more.")
     return found
