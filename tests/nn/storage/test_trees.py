@@ -64,6 +64,26 @@ def test_other_structures(like: Any, text: str, tmp_path: Path) -> None:
         nn.load(tmp_path / "m.safetensors", like=like())
 
 
+def test_every_leaf_that_differs_is_shown_on_both_sides(tmp_path: Path) -> None:
+    path = tmp_path / "m.safetensors"
+    nn.save(path, {"a": np.zeros(3), "b": np.zeros((2, 2), np.float32), "c": np.zeros(1), "old": np.zeros(4, np.int64)})
+    like = {"a": np.zeros(3), "b": np.zeros(5), "c": np.zeros(1, np.int64), "new": np.zeros(())}
+    with pytest.raises(ad.TreeError) as caught:
+        nn.load(path, like=like)
+    head, *table = str(caught.value).splitlines()
+    assert "['b'] has shape (2, 2), the tree (5,). 4 of 5 leaves differ:" in head
+    assert [line.split(maxsplit=1)[0] for line in table] == ["leaf", "['b']", "['c']", "['new']", "['old']"]
+    assert [line.split(maxsplit=1)[1] for line in table[1:]] == [
+        "float32 (2, 2)  float64 (5,)",
+        "float64 (1,)    int64 (1,)",
+        "-               float64 ()",
+        "int64 (4,)      -",
+    ]
+    nn.save(path, {f"w{i}": np.zeros(2) for i in range(30)})
+    with pytest.raises(ad.TreeError, match=r"60 of 60 leaves differ[\s\S]*… and 40 more$"):
+        nn.load(path, like={f"v{i}": np.zeros(2) for i in range(30)})
+
+
 @pytest.mark.parametrize(
     "content", [b"", b"PK\x03\x04 something else", b"\x10\x00\x00\x00\x00\x00\x00\x00{notjson}12345678"]
 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from adjoint.program.trace import Tracer
 __all__ = ["load", "name_leaves", "notes", "put_back", "save"]
 
 ALONE = "value"  # the name of a tree that is one array
+MOST = 20  # rows of a table of differences
 
 
 def name_leaves(whole: Any) -> dict[str, Any]:
@@ -77,33 +77,45 @@ def notes(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def put_back(title: str, arrays: dict[str, Any], like: Any) -> Any:
-    """Arrays by name in the structure of a tree; refuses what does not fit, naming the first leaf that differs."""
-    leaves, structure = tree.flatten(like)
-    names = list(name_leaves(like))
-    missing = [name for name in names if name not in arrays]
-    if missing:
-        near = did_you_mean(missing[0], list(arrays))
-        raise TreeError(f"{title} is of another structure: there is no {missing[0]} ({len(missing)} of {len(names)} "
-                        f"leaves are missing; the file has {_some(list(arrays))}). {near}".rstrip())  # fmt: skip
-    extra = [name for name in arrays if name not in set(names)]
-    if extra:
-        raise TreeError(
-            f"{title} is of another structure: it has {extra[0]}, which the tree does not have ({_some(names)})."
-        )
+    """Arrays by name in the structure of a tree; the error shows every leaf that differs, on both sides."""
+    structure = tree.structure(like)
+    wanted = {name: np.asarray(leaf) for name, leaf in name_leaves(like).items()}
+    if not all(name in arrays and _fits(arrays[name], leaf) for name, leaf in wanted.items()) or len(arrays) > len(
+        wanted
+    ):
+        raise TreeError(_explain_difference(title, arrays, wanted))
     found = []
-    for name, leaf in zip(names, leaves, strict=True):
-        array, wanted = arrays[name], np.asarray(leaf)
-        if array.shape != wanted.shape:
-            raise TreeError(
-                f"{title} is of another structure: {name} has shape {array.shape}, the tree {wanted.shape}."
-            )
-        if array.dtype != wanted.dtype:
-            if array.dtype.kind != wanted.dtype.kind:
-                raise TreeError(f"{title}: {name} is of type {array.dtype}, in the tree {wanted.dtype}.")
-            array = array.astype(wanted.dtype)
+    for name, leaf in wanted.items():
+        array = arrays[name].astype(leaf.dtype, copy=False)
         found.append(array if array.ndim else array[()])
     return structure.unflatten(found)
 
 
-def _some(names: Sequence[str]) -> str:
-    return ", ".join(names[:6]) + (" …" if len(names) > 6 else "")
+def _fits(array: Any, leaf: Any) -> bool:
+    return array.shape == leaf.shape and array.dtype.kind == leaf.dtype.kind
+
+
+def _explain_difference(title: str, arrays: dict[str, Any], wanted: dict[str, Any]) -> str:
+    """A table of the leaves that differ, in the order of the tree: what the file has, and what the tree has."""
+    names = [*wanted, *(name for name in arrays if name not in wanted)]
+    describe = lambda array: "-" if array is None else f"{array.dtype} {array.shape}"
+    rows = [
+        (name, describe(arrays.get(name)), describe(wanted.get(name)))
+        for name in names
+        if name not in arrays or name not in wanted or not _fits(arrays[name], wanted[name])
+    ]
+    first, there, here = rows[0]
+    if here == "-":
+        reason = f"it has {first} ({there}), which the tree does not have"
+    elif there == "-":
+        reason = f"there is no {first} ({here} in the tree). {did_you_mean(first, list(arrays))}".rstrip(" .")
+    elif arrays[first].shape != wanted[first].shape:
+        reason = f"{first} has shape {arrays[first].shape}, the tree {wanted[first].shape}"
+    else:
+        reason = f"{first} is of type {arrays[first].dtype}, in the tree {wanted[first].dtype}"
+    shown = [("leaf", "file", "tree"), *rows[:MOST]]
+    widths = [max(len(row[i]) for row in shown) for i in (0, 1)]
+    table = [f"  {name:<{widths[0]}}  {there:<{widths[1]}}  {here}" for name, there, here in shown]
+    more = [f"  … and {len(rows) - MOST} more"] if len(rows) > MOST else []
+    count = f"{len(rows)} of {len(names)} leaves differ"
+    return "\n".join([f"{title} is of another structure: {reason}. {count}:", *table, *more])
