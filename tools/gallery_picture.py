@@ -123,6 +123,17 @@ def language_model(figure: Any) -> None:
     ax.set(ylim=(0, None))
 
 
+def digits(figure: Any) -> None:
+    program = example("digits")
+    judged = program["judge"](program["train"](40).model)
+    shown = np.argsort(-np.sum(judged.sets, axis=1))[:8]
+    figure.suptitle("which digits it may have seen", fontsize=11)
+    for ax, k in zip(figure.subplots(2, 4).flat, shown, strict=True):
+        ax.imshow(judged.x[k].reshape(8, 8), cmap="gray_r")
+        ax.set(xticks=[], yticks=[])
+        ax.set_title(", ".join(map(str, np.flatnonzero(judged.sets[k]))), fontsize=10)
+
+
 def lasso_path(figure: Any) -> None:
     penalties, w, rates = example("lasso_path")["path"](60)
     ax = figure.add_subplot(xlabel="penalty λ", title="a lasso path and its tangents", xscale="log")
@@ -247,6 +258,7 @@ DRAWN = {
     "gallery_hyper_cleaning.png": hyper_cleaning,
     "gallery_reference_fit.png": reference_fit,
     "gallery_coefficient_field.png": coefficient_field,
+    "gallery_digits.png": digits,
     "gallery_language_model.png": language_model,
     "gallery_lasso_path.png": lasso_path,
     "gallery_model_predictive_control.png": model_predictive_control,
