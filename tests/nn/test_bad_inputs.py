@@ -38,6 +38,25 @@ CASES: dict[str, tuple[Any, str]] = {
         lambda: fit(nn.MLP.init(RNG, [4, 1]), lambda m, b: (m(b["x"]) - b["y"]) ** 2),
         r"shape \(20, 20\) for 20 examples, and axis 1 grows with the batch.*y\[:, None\]",
     ),
+    "sizes without a generator": (
+        lambda: nn.Linear.init(3, 4),  # type: ignore[call-arg]
+        r"'outputs'\. It is called as Linear\.init\(rng, inputs, outputs, \*, bias=…",
+    ),
+    "part of a batch": (lambda: fit(batch=20.5), r"fit: batch=20\.5; it is an integer"),
+    "a count as loss": (lambda: fit(own=lambda m, b: np.argmax(m(b["x"]), axis=1)), "int64, which has no derivative"),
+    "a loss of three": (lambda: fit(own=lambda m, x, y: nn.cross_entropy(m(x), y)), "Linear 4 → 8.*x is a dict; give"),
+    "a metric's name": (lambda: fit(metrics={"a": "accuracy"}, validation=(X, Y)), "functions by name, .*'accuracy'"),
+    "a list of metrics": (lambda: nn.evaluate(MODEL, (X, Y), [nn.accuracy]), "evaluate: metrics are functions by name"),
+    "a part to validate": (lambda: fit(validation=0.2), r"train, held = data\.split\(\(0\.8, 0\.2\), rng\)"),
+    "other columns": (lambda: fit(validation={"x": X}), "validation data are columns x, those to learn from .* x, y"),
+    "average": (lambda: fit(average=1.0), r"decay=1\.0; it is a number with 0 <= decay < 1"),
+    "every": (lambda: fit(every=0), "every=0; it is an integer, at least 1"),
+    "compile": (lambda: fit(compile="maybe"), "compile='maybe'; it is True, False"),
+    "names of classes": (lambda: nn.cross_entropy(np.zeros((2, 2)), np.array(["a", "b"])), "return_inverse=True"),
+    "rows of any length": (lambda: ad.data.arrays(x=[[1], [2, 3]]), r"fill them up by nn\.padded"),
+    "notes": (lambda: nn.save("m.safetensors", MODEL, made=object()), "the note made is object; notes are strings"),
+    "no folder": (lambda: nn.save("no/such/m.safetensors", MODEL), "there is no folder no/such for m"),
+    "a file as folder": (lambda: fit(folder=__file__), "is a file; checkpoints need a folder"),
     "heads": (lambda: nn.MultiHead.init(RNG, 10, 3), "3 heads do not divide a width of 10; take 1, 2, 5, 10"),
     "context": (lambda: LM(np.zeros(5, int)), "5 tokens; the context has 4: cut the sequence"),
     "prompt": (lambda: nn.generate(LM, np.zeros(5, int), 2), "5 tokens does not fit into the context of 4; give its"),
@@ -78,7 +97,7 @@ CASES: dict[str, tuple[Any, str]] = {
 @pytest.mark.parametrize("name", CASES)
 def test_refused(name: str) -> None:
     call, text = CASES[name]
-    with pytest.raises((ValueError, TypeError, ad.AdjointError), match=text):
+    with pytest.raises((ValueError, TypeError, OSError, ad.AdjointError), match=text):
         call()
 
 

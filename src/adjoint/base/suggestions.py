@@ -42,6 +42,9 @@ def explain_call(function: Callable[..., Any], problem: TypeError) -> str | None
     words = [*positional[:needed], *(f"{name}=…" for name in positional[needed:])]
     words += [f"*{code.co_varnames[last]}"] if code.co_flags & _TAKES_REST else ["*"] if keywords else []
     words += [f"{name}=…" for name in keywords]
+    title = function.__name__
+    if positional[:1] == ("cls",):  # a method of a class, which nobody hands over
+        title, words = ".".join(function.__qualname__.split(".")[-2:]), words[1:]
     unknown = _UNKNOWN.search(message)
     near = did_you_mean(unknown[1], (*positional, *keywords)) if unknown else ""
-    return f"{message}. {near}{near and ' '}It is called as {function.__name__}({', '.join(words)})."
+    return f"{message}. {near}{near and ' '}It is called as {title}({', '.join(words)})."

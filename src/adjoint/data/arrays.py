@@ -32,6 +32,13 @@ class Arrays(Source):
     def __len__(self) -> int:
         return self._length
 
+    def __repr__(self) -> str:
+        leaves, structure = tree.flatten(self.columns)
+        names = [path.strip("[]'") for path in structure.paths()]
+        rows = [f"{leaf.dtype}{list(leaf.shape[1:]) or ''}" for leaf in leaves]
+        parts = [f"{name} {row}".strip() for name, row in zip(names, rows, strict=True)]
+        return f"<Arrays of {len(self)} examples: {', '.join(parts)}>"
+
     def rows(self, indices: Any) -> Any:
         """The examples of these numbers."""
         return gather(self.columns, indices)
@@ -68,6 +75,9 @@ def common_length(title: str, columns: Any) -> int:
         raise ShapeError(f"{title}: there are no arrays in it.")
     lengths = [np.shape(leaf)[0] if np.ndim(leaf) else None for leaf in leaves]
     for path, length in zip(structure.paths(), lengths, strict=True):
+        if lengths[0] is None:
+            raise ShapeError(f"{title}: {path or 'it'} is {leaves[0]!r}, a single number; arrays have one row for each "
+                             "example (rows of different lengths are none: fill them up by nn.padded).")  # fmt: skip
         if length is None or length != lengths[0]:
             first = structure.paths()[0] or "the first"
             what = "has no axis" if length is None else f"has {length} rows"

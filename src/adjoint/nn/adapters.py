@@ -9,6 +9,7 @@ import numpy as np
 
 from adjoint import tree
 from adjoint.api.gradients import stop_gradient
+from adjoint.base.source import user_facing
 from adjoint.nn import initializers
 from adjoint.nn.linear import Linear
 from adjoint.nn.locating import apply, shown
@@ -38,6 +39,7 @@ class LoRA:
     scale: float = tree.static(default=1.0)
 
     @classmethod
+    @user_facing
     def init(cls, rng: Any, base: Linear, rank: int, *, scale: float = 1.0) -> LoRA:
         """An adapter of this rank around a linear layer."""
         inputs, outputs = base.weight.shape

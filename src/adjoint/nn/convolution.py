@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from adjoint import tree
+from adjoint.base.source import user_facing
 from adjoint.nn import initializers
 from adjoint.nn.initializers import Initializer
 from adjoint.nn.locating import checked_array, checked_input, shown
@@ -54,6 +55,7 @@ class Conv:
         checked_array(self, "weight", "rng, inputs, outputs, size")
 
     @classmethod
+    @user_facing
     def init(
         cls,
         rng: Any,
@@ -123,6 +125,7 @@ class ConvTranspose:
         checked_array(self, "weight", "rng, inputs, outputs, size")
 
     @classmethod
+    @user_facing
     def init(
         cls,
         rng: Any,

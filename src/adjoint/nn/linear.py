@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.base.source import user_facing
 from adjoint.nn import initializers
 from adjoint.nn.initializers import Initializer
 from adjoint.nn.locating import (
@@ -47,6 +48,7 @@ class Linear:
         checked_array(self, "weight", "rng, inputs, outputs")
 
     @classmethod
+    @user_facing
     def init(
         cls,
         rng: Any,
@@ -89,6 +91,7 @@ class Bilinear:
         checked_array(self, "weight", "rng, (inputs, others), outputs")
 
     @classmethod
+    @user_facing
     def init(
         cls,
         rng: Any,
@@ -138,6 +141,7 @@ class Embedding:
         checked_array(self, "weight", "rng, tokens, width")
 
     @classmethod
+    @user_facing
     def init(cls, rng: Any, tokens: int, width: int, *, scale: float = 1.0, dtype: Any = np.float64) -> Embedding:
         """Normal numbers with this standard deviation."""
         return cls(initializers.normal(scale)(rng, (tokens, width), dtype))

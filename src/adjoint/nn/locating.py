@@ -93,6 +93,9 @@ def checked_array(layer: Any, name: str, call: str) -> None:
 def checked_input(layer: Any, x: Any, weight: Value, size: int, axis: int = -1, name: str = "x") -> Value:
     """x as an array, whose axis has the size that a layer needs, and whose element type leaves that of the model."""
     value: Value = as_values(x)
+    if value.dtype.kind not in "biufc":
+        what = f"of type {value.dtype}" if isinstance(x, np.ndarray) else f"a {type(x).__name__}"
+        raise LayerDtypeError(title_of(layer), f"{name} is {what}; give an array of numbers")
     if value.ndim < (-axis if axis < 0 else axis + 1) or value.shape[axis] != size:
         which = {-1: "last", 0: "first"}.get(axis, f"{axis + 1}." if axis >= 0 else f"{-axis}. from the end")
         raise LayerShapeError(title_of(layer), f"{name} is {value.shape}; its {which} axis must be {size}")

@@ -10,6 +10,7 @@ import numpy as np
 
 from adjoint import tree
 from adjoint.base.errors import ShapeError
+from adjoint.base.source import user_facing
 from adjoint.nn import initializers
 from adjoint.nn.activations import elu, gelu, leaky_relu, prelu, relu, silu, softplus
 from adjoint.nn.dropping import checked_rate, dropout
@@ -46,6 +47,7 @@ class MLP:
         checked_rate("MLP", self.dropout)
 
     @classmethod
+    @user_facing
     def init(
         cls,
         rng: Any,

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from adjoint import tree
+from adjoint.base.source import user_facing
 from adjoint.nn.locating import LayerShapeError, checked_array, checked_input, shown, title_of
 from adjoint.nn.statistics import RunningStatistics
 from adjoint.program.types import Value
@@ -49,6 +50,7 @@ class LayerNorm:
         checked_array(self, "weight", "features")
 
     @classmethod
+    @user_facing
     def init(cls, features: int, *, bias: bool = True, eps: float = 1e-5, dtype: Any = np.float64) -> LayerNorm:
         """Weight 1 and bias 0."""
         return cls(np.ones(features, dtype), np.zeros(features, dtype) if bias else None, eps)
@@ -81,6 +83,7 @@ class RMSNorm:
         checked_array(self, "weight", "features")
 
     @classmethod
+    @user_facing
     def init(cls, features: int, *, eps: float = 1e-6, dtype: Any = np.float64) -> RMSNorm:
         """Weight 1."""
         return cls(np.ones(features, dtype), eps)
@@ -119,6 +122,7 @@ class GroupNorm:
         checked_array(self, "weight", "features, groups")
 
     @classmethod
+    @user_facing
     def init(
         cls, channels: int, groups: int, *, eps: float = 1e-5, axis: int = 1, dtype: Any = np.float64
     ) -> GroupNorm:
@@ -168,6 +172,7 @@ class BatchNorm:
         checked_array(self, "weight", "features")
 
     @classmethod
+    @user_facing
     def init(
         cls, features: int, *, eps: float = 1e-5, momentum: float = 0.1, axis: int = 1, dtype: Any = np.float64
     ) -> BatchNorm:

@@ -11,6 +11,7 @@ import numpy as np
 from adjoint import tree
 from adjoint.api.control_flow import scan
 from adjoint.base.errors import ShapeError, TreeError
+from adjoint.base.source import user_facing
 from adjoint.nn.dropping import checked_generator
 from adjoint.nn.locating import apply, shown, title_of
 from adjoint.program.types import Value
@@ -35,6 +36,7 @@ class Stack:
     checkpoint: Any = tree.static(default=None)
 
     @classmethod
+    @user_facing
     def init(cls, rng: Any, depth: int, make: Callable[[Any], Any], *, checkpoint: Any = None) -> Stack:
         """Stack what `make(rng)` gives, `depth` times."""
         return cls.of([make(rng) for _ in range(depth)], checkpoint=checkpoint)

@@ -25,7 +25,8 @@ class Classifier(learn.base.ClassifierMixin, NetworkEstimator):
 
     `hidden` are the sizes of the layers between; or `network(rng, inputs, outputs)` makes a model of any kind. A `loss`
     of (scores, class numbers) and a `rule`, an update rule, replace the defaults. `validation` is a fraction of the
-    examples, or a pair (X, y): the best model on it is kept, and after `patience` epochs without a better one it ends.
+    examples, or a pair (X, y): the best model on it is kept; it ends when more than `patience` epochs in a row were no
+    better.
 
     ```python
     X = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])

@@ -60,6 +60,9 @@ def cross_entropy(z: Any, y: Any, smoothing: float = 0.0, base: float = np.e) ->
     """
     z, y = as_array(z), as_array(y)
     k = z.shape[-1] if z.shape else 0
+    if y.dtype.kind not in "biufc":
+        raise TypeError(f"losses.cross_entropy: the classes are of type {y.dtype}; they are integers from 0 on, which "
+                        "names, numbers = np.unique(y, return_inverse=True) makes.")  # fmt: skip
     if y.dtype.kind in "fc" or y.shape == z.shape:
         if y.shape == z.shape:
             return soft_cross_entropy(z, (1.0 - smoothing) * y + smoothing / k, base)

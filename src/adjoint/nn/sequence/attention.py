@@ -14,6 +14,7 @@ import numpy as np
 
 from adjoint import tree
 from adjoint.base.errors import ShapeError
+from adjoint.base.source import user_facing
 from adjoint.nn import initializers
 from adjoint.nn.dropping import checked_rate, dropout
 from adjoint.nn.linear import Linear
@@ -148,6 +149,7 @@ class MultiHead:
     dropout: float = tree.static(default=0.0)
 
     @classmethod
+    @user_facing
     def init(
         cls,
         rng: Any,

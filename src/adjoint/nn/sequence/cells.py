@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from adjoint import tree
+from adjoint.base.source import user_facing
 from adjoint.nn import initializers
 from adjoint.nn.locating import checked_input, shown
 from adjoint.program.types import Value
@@ -50,6 +51,7 @@ class RNNCell:
     activation: Callable[[Any], Any] = tree.static(default=np.tanh)
 
     @classmethod
+    @user_facing
     def init(
         cls, rng: Any, inputs: int, width: int, *, activation: Callable[[Any], Any] = np.tanh, dtype: Any = np.float64
     ) -> RNNCell:
@@ -106,6 +108,7 @@ class LSTMCell:
     bias: Value
 
     @classmethod
+    @user_facing
     def init(cls, rng: Any, inputs: int, width: int, *, dtype: Any = np.float64) -> LSTMCell:
         """Uniform numbers between ±1/√width."""
         return cls(*_drawn(rng, 4, inputs, width, dtype))
@@ -167,6 +170,7 @@ class GRUCell:
     candidate_bias: Value
 
     @classmethod
+    @user_facing
     def init(cls, rng: Any, inputs: int, width: int, *, dtype: Any = np.float64) -> GRUCell:
         """Uniform numbers between ±1/√width."""
         input, recurrent, bias = _drawn(rng, 3, inputs, width, dtype)  # noqa: A001  (the field)

@@ -9,6 +9,7 @@ import numpy as np
 
 from adjoint import tree
 from adjoint.api.control_flow import scan
+from adjoint.base.source import user_facing
 from adjoint.nn.linear import Embedding, Linear
 from adjoint.nn.locating import apply, shown
 from adjoint.nn.sequence.cells import GRUCell
@@ -36,6 +37,7 @@ class SequenceDecoder:
     head: Linear
 
     @classmethod
+    @user_facing
     def init(cls, rng: Any, inputs: int, width: int, outputs: int, *, dtype: Any = np.float64) -> SequenceDecoder:
         """A GRU cell, z₀ = 0 and a linear head."""
         head = Linear.init(rng, width, outputs, dtype=dtype)
@@ -84,6 +86,7 @@ class EncoderDecoder:
     begin: int = tree.static(default=0)
 
     @classmethod
+    @user_facing
     def init(
         cls,
         rng: Any,

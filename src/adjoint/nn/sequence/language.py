@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from adjoint import tree
+from adjoint.base.source import user_facing
 from adjoint.nn.dropping import dropout
 from adjoint.nn.linear import Embedding, Linear
 from adjoint.nn.locating import LayerShapeError, apply, shown, title_of
@@ -46,6 +47,7 @@ class LanguageModel:
     dropout: float = tree.static(default=0.0)
 
     @classmethod
+    @user_facing
     def init(
         cls,
         rng: Any,
@@ -176,6 +178,7 @@ class Classify:
     linear: Linear
 
     @classmethod
+    @user_facing
     def init(cls, rng: Any, width: int, classes: int, *, dtype: Any = np.float64) -> Any:
         """A linear layer."""
         return cls(Linear.init(rng, width, classes, dtype=dtype))
@@ -210,6 +213,7 @@ class Span:
     linear: Linear
 
     @classmethod
+    @user_facing
     def init(cls, rng: Any, width: int, *, dtype: Any = np.float64) -> Span:
         """A linear layer with two outputs."""
         return cls(Linear.init(rng, width, 2, dtype=dtype))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.base.errors import ShapeError
+from adjoint.base.source import user_facing
 from adjoint.nn import initializers
 from adjoint.nn.locating import LayerShapeError, shown, title_of
 from adjoint.numpy import take
@@ -31,6 +32,7 @@ class LearnedPositions:
     weight: Value
 
     @classmethod
+    @user_facing
     def init(
         cls, rng: Any, context: int, width: int, *, scale: float = 0.02, dtype: Any = np.float64
     ) -> LearnedPositions:

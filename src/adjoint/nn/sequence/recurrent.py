@@ -10,6 +10,7 @@ import numpy as np
 
 from adjoint import tree
 from adjoint.api.control_flow import scan
+from adjoint.base.source import user_facing
 from adjoint.nn.dropping import checked_rate, dropout
 from adjoint.nn.locating import LayerShapeError, apply, checked_array, shown, title_of
 from adjoint.nn.sequence.cells import GRUCell, LSTMCell, RNNCell
@@ -100,6 +101,7 @@ class _Recurrent:
         checked_array(self, "cells", "rng, inputs, width")
 
     @classmethod
+    @user_facing
     def init(
         cls,
         rng: Any,

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from adjoint import tree
+from adjoint.base.source import user_facing
 from adjoint.nn.activations import gelu, relu, silu, swiglu
 from adjoint.nn.dropping import checked_rate, dropout
 from adjoint.nn.linear import Linear
@@ -40,6 +41,7 @@ class FeedForward:
     activation: Callable[[Any], Any] = tree.static(default=gelu)
 
     @classmethod
+    @user_facing
     def init(
         cls, rng: Any, width: int, hidden: int, *, mlp: Any = "gelu", bias: bool = True, dtype: Any = np.float64
     ) -> FeedForward:
@@ -81,6 +83,7 @@ class TransformerLayer:
     dropout: float = tree.static(default=0.0)
 
     @classmethod
+    @user_facing
     def init(
         cls,
         rng: Any,
@@ -183,6 +186,7 @@ class Encoder:
     norm: Any = None
 
     @classmethod
+    @user_facing
     def init(cls, rng: Any, width: int, heads: int, depth: int, *, checkpoint: Any = None, **options: Any) -> Any:
         """Options are those of `TransformerLayer`; `checkpoint` is that of `Stack`."""
         stack = Stack.init(
@@ -215,6 +219,7 @@ class Decoder(Encoder):
     """
 
     @classmethod
+    @user_facing
     def init(cls, rng: Any, width: int, heads: int, depth: int, *, checkpoint: Any = None, **options: Any) -> Any:
         """Options are those of `TransformerLayer`; `checkpoint` is that of `Stack`."""
         return super().init(rng, width, heads, depth, checkpoint=checkpoint, **{"cross": True, **options})

@@ -11,6 +11,7 @@ import numpy as np
 from adjoint import tree
 from adjoint.api.control_flow import scan
 from adjoint.base.errors import ShapeError
+from adjoint.base.source import user_facing
 from adjoint.jit import jit
 from adjoint.nn.dropping import checked_generator
 from adjoint.nn.linear import Embedding, Linear
@@ -47,6 +48,7 @@ class EncoderDecoderTransformer:
     context: int = tree.static()
 
     @classmethod
+    @user_facing
     def init(
         cls,
         rng: Any,

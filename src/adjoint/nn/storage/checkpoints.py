@@ -30,6 +30,8 @@ class Checkpoints:
 
     def __init__(self, folder: Any, keep: int = 3) -> None:
         self.folder, self.keep = Path(folder), keep
+        if self.folder.exists() and not self.folder.is_dir():
+            raise NotADirectoryError(f"fit: folder={str(folder)!r} is a file; checkpoints need a folder of their own.")
 
     def files(self) -> list[Path]:
         """From the oldest to the newest."""

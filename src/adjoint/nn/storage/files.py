@@ -58,6 +58,8 @@ def write_file(path: str | os.PathLike[str], arrays: Mapping[str, Any], notes: M
     text = json.dumps(header, ensure_ascii=False).encode()
     text += b" " * (-len(text) % 8)
     target = Path(path)
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"save: there is no folder {target.parent} for {target.name}; make it before.")
     temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         with open(temporary, "wb") as file:

@@ -44,6 +44,12 @@ def save(path: str | os.PathLike[str], whole: Any, **texts: Any) -> None:
             raise TreeError(f"save: {name} is a traced {leaf.type}; files are written outside of compiled functions.")
         if np.asarray(leaf).dtype.kind not in "biufc":
             raise TreeError(f"save: {name} is {type(leaf).__name__}, no array of numbers.")
+    for name, text in texts.items():
+        try:
+            json.dumps(text)
+        except TypeError:
+            raise TypeError(f"save: the note {name} is {type(text).__name__}; notes are strings, numbers, and lists and "
+                            "dictionaries of them. Arrays belong into the tree.") from None  # fmt: skip
     write_file(path, named, {"notes": json.dumps(texts)})
 
 

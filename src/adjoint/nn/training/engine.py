@@ -16,7 +16,7 @@ import numpy as np
 
 from adjoint import tree
 from adjoint.base.errors import ShapeError
-from adjoint.data import Arrays, as_source, epoch_order, noise_of, pad_batches
+from adjoint.data import Arrays, Source, as_source, epoch_order, noise_of, pad_batches
 from adjoint.data.arrays import gather
 from adjoint.data.order import check_size, count_batches, read_generator
 from adjoint.jit import jit
@@ -87,6 +87,17 @@ def compiled_totals(call: Any, plain: bool = False) -> Any:
     return jit(lambda model, batch, weight: call(model, batch, weight))
 
 
+def _integer(title: str, name: str, number: Any) -> int:
+    try:
+        return operator_index(number)
+    except TypeError:
+        raise TypeError(f"{title}: {name}={number!r}; it is an integer.") from None
+
+
+def _columns(row: Any) -> str:
+    return f"columns {', '.join(map(str, row))}" if isinstance(row, dict) else f"of type {type(row).__name__}"
+
+
 class Engine:
     """A run on a source: order, batches, steps."""
 
@@ -95,9 +106,10 @@ class Engine:
         rng: Any, accumulate: int = 1, weight: Any = None, trainable: Any = None, decay: Any = None,
         compiled: bool | str = "auto", shuffle: bool = True,
     ) -> None:  # fmt: skip
-        self.title, self.epochs, self.decay, self.shuffle = title, operator_index(epochs), decay, shuffle
+        self.title, self.decay, self.shuffle = title, decay, shuffle
+        self.epochs = _integer(title, "epochs", epochs)
         self.source = as_source(data)
-        self.size = min(operator_index(batch), len(self.source)) if batch == -1 else operator_index(batch)
+        self.size = _integer(title, "batch", batch)
         check_size(self.size, len(self.source))
         self.rng = read_generator(title, rng)
         if rng is None:
@@ -118,7 +130,8 @@ class Engine:
             rule = averaged(rule, decay)
         if trainable is None and frozen_leaves(model):
             trainable = nn_trainable(model)
-        self.step = training_step(self.call, rule, accumulate=accumulate, trainable=trainable)
+        parts = _integer(title, "accumulate", accumulate)
+        self.step = training_step(self.call, rule, accumulate=parts, trainable=trainable)
         self.in_memory = isinstance(self.source, Arrays)
         self.columns = convert_batch(self.source.columns, self.dtype) if isinstance(self.source, Arrays) else None
         total = self.epochs * self.batches
@@ -146,6 +159,20 @@ class Engine:
         if not np.all(found >= 0) or not np.any(found > 0):
             raise ValueError(f"{self.title}: weights are not negative, and not all of them zero; give some above zero.")
         return found.astype(np.float64)
+
+    def read_validation(self, data: Any) -> Source:
+        """Validation data as a source, with the columns of the others."""
+        if isinstance(data, float | int):
+            raise TypeError(f"{self.title}: validation={data}; it is other data. Split them off before: "
+                            "train, held = data.split((0.8, 0.2), rng).")  # fmt: skip
+        source = as_source(data)
+        own, other = (each[np.arange(1)] for each in (self.source, source))
+        named = isinstance(own, dict) and isinstance(other, dict)
+        alike = set(own) <= set(other) if named else type(own) is type(other) or hasattr(own, "shape")
+        if not alike:
+            raise TypeError(f"{self.title}: the validation data are {_columns(other)}, those to learn from "
+                            f"{_columns(own)}; one loss takes both.")  # fmt: skip
+        return source
 
     def start(self, model: Any) -> TrainingState:
         """The state before the first step, with arrays of its own."""

@@ -29,6 +29,15 @@ def predict_batch(model: Any, batch: Any) -> tuple[Value, Value]:
                     "function of (model, batch) that returns predictions and targets.")  # fmt: skip
 
 
+def check_metrics(title: str, metrics: Any) -> None:
+    """Refuse metrics that are no functions by name."""
+    wrong = None if isinstance(metrics, Mapping) else metrics
+    if wrong is None:
+        wrong = next((metric for metric in metrics.values() if not callable(metric)), None)
+    if wrong is not None:
+        raise TypeError(f"{title}: metrics are functions by name, {{'accuracy': nn.accuracy}}, not {wrong!r}.")
+
+
 @user_facing
 def evaluate(
     model: Any, data: Any, metrics: Mapping[str, Any], *, batch: int = SIZE,
@@ -45,6 +54,7 @@ def evaluate(
     ad.nn.evaluate(model, data, {"accuracy": ad.nn.accuracy})  # → {'accuracy': 0.666666667}
     ```
     """
+    check_metrics("evaluate", metrics)
     source, dtype = as_source(data), model_dtype(model)
     totals: dict[str, Any] = {}
     gathered: list[tuple[Any, Any]] = []

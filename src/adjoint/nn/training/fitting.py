@@ -13,7 +13,7 @@ from adjoint.base.progress import progress as shown_progress
 from adjoint.base.source import user_facing
 from adjoint.nn.storage.checkpoints import Checkpoints
 from adjoint.nn.training.engine import Engine
-from adjoint.nn.training.evaluating import evaluate, predict_batch
+from adjoint.nn.training.evaluating import check_metrics, evaluate, predict_batch
 from adjoint.nn.training.history import History
 from adjoint.nn.training.running import Run, explain_loss
 from adjoint.nn.training.stopping import Interruption, Patience
@@ -56,8 +56,8 @@ def fit(
 
     The loss gives one number for each example, never a mean; `weight` is a column or an array that weighs them. With
     `validation` data their loss and the `metrics` of `predict(model, batch)` are computed after each epoch, without a
-    generator, and the best model is kept; after `patience` epochs without a better one it ends. `average` is the
-    decay of an average of the parameters, which then is what is validated and returned.
+    generator, and the best model is kept; it ends when more than `patience` epochs in a row were no better. `average`
+    is the decay of an average of the parameters, which then is what is validated and returned.
 
     With a `folder` a checkpoint is written after each epoch, or after `every` steps; `resume=True` goes on from the
     last one, to the bit. Ctrl-C and SIGTERM finish the step, save, and return with status "interrupted".
@@ -82,10 +82,18 @@ def fit(
         )
     if metrics and validation is None:
         raise TypeError("fit: metrics are of validation data; give validation=.")
+    check_metrics("fit", metrics or {})
+    for name, number, least in (("patience", patience, 0), ("every", every, 1), ("keep", keep, 1)):
+        if number is not None and (not isinstance(number, int | np.integer) or number < least):
+            raise ValueError(f"fit: {name}={number!r}; it is an integer, at least {least}.")
+    if compile not in (True, False, "auto"):
+        raise ValueError(f'fit: compile={compile!r}; it is True, False, or "auto".')
     if resume and folder is None:
         raise TypeError("fit: resume=True needs the folder of the run.")
     engine = Engine("fit", model, loss, data, rule, batch=batch, epochs=epochs, rng=rng, accumulate=accumulate,
                     weight=weight, trainable=trainable, decay=average, compiled=compile, shuffle=shuffle)  # fmt: skip
+    if validation is not None:
+        validation = engine.read_validation(validation)
     run = _Fitting(engine, model, validation, metrics or {}, predict, warm)
     checkpoints = None if folder is None else Checkpoints(folder, keep)
     if checkpoints is not None:

@@ -83,8 +83,14 @@ def sum_losses(title: str, found: Any, weight: Any, size: int) -> Total:
         numbers, own = found
     if not hasattr(numbers, "dtype"):
         numbers = np.asarray(numbers)
-    if numbers.dtype.kind not in "fiu":
-        raise TypeError(f"{title}: the loss is of type {numbers.dtype}; losses are real numbers.")
+    if numbers.dtype.kind != "f":
+        why = (
+            "which has no derivative, as counts and argmax have none"
+            if numbers.dtype.kind in "biu"
+            else "and losses are real numbers"
+        )
+        raise TypeError(f"{title}: the loss is of type {numbers.dtype}, {why}. Return floating numbers, one for each "
+                        "example.")  # fmt: skip
     shape = np.shape(numbers)
     if shape == ():
         if own is not None:

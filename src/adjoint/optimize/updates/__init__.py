@@ -9,6 +9,7 @@ np.round(updates.apply(np.zeros(2), step), 9)  # → [-0.001, 0.001]
 ```
 """
 
+from adjoint.base.suggestions import did_you_mean
 from adjoint.optimize.updates.adaptive import (
     scale_by_adadelta,
     scale_by_adagrad,
@@ -20,6 +21,7 @@ from adjoint.optimize.updates.adaptive import (
     scale_by_rmsprop,
 )
 from adjoint.optimize.updates.averages import accumulate, average, averaged, lookahead, on_plateau
+from adjoint.optimize.updates.elsewhere import ELSEWHERE
 from adjoint.optimize.updates.groups import frozen, groups, masked
 from adjoint.optimize.updates.named import (
     adadelta,
@@ -122,3 +124,12 @@ __all__ = [
     "sgd",
     "warm_up",
 ]
+
+
+def __getattr__(name: str) -> object:
+    if name.startswith("__"):
+        raise AttributeError(name)
+    remedy = f"Here it is {ELSEWHERE[name]}." if name in ELSEWHERE else did_you_mean(name, __all__)
+    raise AttributeError(
+        f"module 'adjoint.optimize.updates' has no attribute {name!r}. {remedy}".rstrip(" ."), name=name
+    )

@@ -40,6 +40,9 @@ def averaged(rule: Rule, decay: Any = None, *, start: int = 0) -> Rule:
     w, float(updates.average(state))  # → (0.25, 0.375)
     ```
     """
+    number = None if callable(decay) or isinstance(decay, TRACED) else decay
+    if number is not None and not np.all((number >= 0) & (number < 1)):
+        raise ValueError(f"averaged: decay={decay}; it is a number with 0 <= decay < 1.")
     numbers = {} if decay is None else {"decay": decay}
     return make_rule("averaged", _start_averaged, _averaged, int(start), (rule,), **numbers)
 

@@ -49,6 +49,9 @@ class Schedule:
 
 
 def _steps(title: str, steps: Any) -> Any:
+    if callable(steps):
+        order = "steps, then" if title == "warm_up" else "start, …, steps"
+        raise TypeError(f"{title}: the number of steps is a schedule. Write {title}({order}).")
     if not isinstance(steps, TRACED) and not steps > 0:
         raise ValueError(f"{title}: the number of steps is {steps}; it must be positive.")
     return steps
