@@ -48,7 +48,7 @@ def save(path: str | os.PathLike[str], whole: Any, **texts: Any) -> None:
         try:
             json.dumps(text)
         except TypeError:
-            raise TypeError(f"save: the note {name} is {type(text).__name__}; notes are strings, numbers, and lists and "
+            raise TypeError(f"save: the note {name} is {type(text).__name__}; notes are strings, numbers, lists and "
                             "dictionaries of them. Arrays belong into the tree.") from None  # fmt: skip
     write_file(path, named, {"notes": json.dumps(texts)})
 
