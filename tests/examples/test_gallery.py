@@ -26,7 +26,6 @@ ROOT = Path(__file__).resolve().parent.parent.parent
         pytest.param("neural_equation", (400,), 3, marks=pytest.mark.sweep),
         ("dosing", (60,), 2),
         pytest.param("two_moons", (150,), 3, marks=pytest.mark.sweep),
-        ("two_moons", (150,), 3),
         ("digits", (30,), 3),
     ],
 )
