@@ -88,6 +88,7 @@ LAZY = {
     "sklearn",
     "tempfile",
     "torch",
+    "unopy",
     "zipfile",
 }
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from adjoint.optimize.composite.splitting import ADMM, ThreeOperatorSplitting
     from adjoint.optimize.constrained.barrier import LogBarrier
     from adjoint.optimize.constrained.constraints import between, equality, inequality
+    from adjoint.optimize.constrained.sparse_solvers import Uno
     from adjoint.optimize.first_order.conjugate_gradients import ConjugateGradients
     from adjoint.optimize.first_order.gradient_descent import GradientDescent
     from adjoint.optimize.first_order.momentum import HeavyBall, Nesterov
@@ -136,6 +137,7 @@ __all__ = [
     "TrainingState",
     "Trial",
     "TrustRegion",
+    "Uno",
     "best_of",
     "between",
     "bilevel",
@@ -181,6 +183,7 @@ _HOMES = {
     "adjoint.optimize.composite.splitting": "ADMM ThreeOperatorSplitting",
     "adjoint.optimize.constrained.barrier": "LogBarrier",
     "adjoint.optimize.constrained.constraints": "between equality inequality",
+    "adjoint.optimize.constrained.sparse_solvers": "Uno",
     "adjoint.optimize.first_order.conjugate_gradients": "ConjugateGradients",
     "adjoint.optimize.first_order.gradient_descent": "GradientDescent",
     "adjoint.optimize.first_order.momentum": "HeavyBall Nesterov",

@@ -24,6 +24,7 @@ from adjoint.optimize.composite.within import method_within
 from adjoint.optimize.constrained.barrier import LogBarrier
 from adjoint.optimize.constrained.constraints import Constraint
 from adjoint.optimize.constrained.solving import minimize_constrained
+from adjoint.optimize.constrained.sparse_solvers import Uno
 from adjoint.optimize.derivatives import attach_envelope
 from adjoint.optimize.foreign import run_scipy
 from adjoint.optimize.iteration import Ending, Iterate, Limits, run
@@ -60,6 +61,14 @@ def read_limits(
         if number is not None and number < 0:
             raise ValueError(f"{title}: {name} is {number}; it cannot be negative.")
     return Limits(iterations, evaluations, history, callback, stop, Monitor.of(None, progress, title, iterations))
+
+
+def refuse_given(title: str, **options: Any) -> None:
+    """What methods with multipliers would ignore is refused."""
+    given = [f"{name}=" for name, value in options.items() if value is not None]
+    if given:
+        raise ValueError(f"{title}: with constraints {', '.join(given)} does nothing; leave it out. A set of "
+                         "optimize.sets in subject_to=, and bounds alone, take all options.")  # fmt: skip
 
 
 @user_facing
@@ -120,10 +129,13 @@ def minimize(
     rules = [subject_to] if isinstance(subject_to, Constraint | Set) else list(subject_to)
     if any(isinstance(rule, Set) for rule in rules):
         method = method_within(title, rules, method, bounds=bounds, scale=scale)
-    elif rules or isinstance(method, LogBarrier):
+    elif rules or isinstance(method, LogBarrier | Uno):
         if read_constants(title, certify) is not None:
             raise ValueError(f"{title}: certify= is for methods without multipliers; with constraints look at "
                              "residual, feasible and multipliers.")  # fmt: skip
+        refuse_given(title, max_evaluations=max_evaluations, grad=grad, curvature=curvature, callback=callback,
+                     stop=stop, warm=warm, reject=reject or None, progress=progress or None, history=history or None,
+                     differentiate=None if differentiate == "equation" else differentiate)  # fmt: skip
         return minimize_constrained(
             title, f, x0, args, rules, method=method, bounds=bounds, tol=tol, max_iterations=max_iterations,
             scale=scale, frozen=frozen, check=check, has_aux=has_aux,

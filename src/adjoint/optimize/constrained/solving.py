@@ -18,6 +18,7 @@ from adjoint.optimize.captured import close_over
 from adjoint.optimize.constrained.augmented import run_augmented
 from adjoint.optimize.constrained.barrier import LogBarrier, run_barrier
 from adjoint.optimize.constrained.constraints import Constraint, stack_constraints
+from adjoint.optimize.constrained.sparse_solvers import Oracles, Uno, has_uno, run_sparse
 from adjoint.optimize.constrained.sqp import Constrained, Found, all_inequalities, run_sqp
 from adjoint.optimize.derivatives import attach_envelope
 from adjoint.optimize.optimum import Optimum, Prices
@@ -29,15 +30,16 @@ from adjoint.program.program import Program, interpret
 from adjoint.program.trace import TRACED, primal
 from adjoint.program.types import Value
 
-__all__ = ["METHODS", "minimize_constrained"]
+__all__ = ["METHODS", "choose_name", "minimize_constrained"]
 
 METHODS: dict[str, Callable[[Constrained, Value, Any, int], Found]] = {
     "sqp": run_sqp,
     "augmented lagrangian": run_augmented,
 }
-NAMES = (*METHODS, "interior point")
+SPARSE = ("uno", "trust constr")  # which run on plain arrays, with sparse derivatives
+NAMES = (*METHODS, "interior point", *SPARSE)
 DENSE = 200  # unknowns and constraints up to which quadratic programs with dense matrices are solved
-ITERATIONS = {"sqp": 200, "augmented lagrangian": 60, "interior point": 300}
+ITERATIONS = {"sqp": 200, "augmented lagrangian": 60, "interior point": 300, "uno": 1000, "trust constr": 500}
 
 
 class _Theta(NamedTuple):
@@ -60,17 +62,18 @@ class _Theta(NamedTuple):
         )
 
 
-def _choose(title: str, method: Any, size: int) -> str:
-    if isinstance(method, LogBarrier):
-        return "interior point"
+def choose_name(title: str, method: Any, size: int) -> str:
+    """Which method is meant, for so many unknowns and constraints."""
+    if isinstance(method, LogBarrier | Uno):
+        return "interior point" if isinstance(method, LogBarrier) else "uno"
     if method == "auto":
-        return "sqp" if size <= DENSE else "augmented lagrangian"
+        return "sqp" if size <= DENSE else "uno" if has_uno() else "augmented lagrangian"
     name = str(method).lower().replace("_", " ").replace("-", " ")
     name = {"auglag": "augmented lagrangian", "alm": "augmented lagrangian", "log barrier": "interior point",
             "barrier": "interior point"}.get(name, name)  # fmt: skip
     if name not in NAMES:
         raise ValueError(f"{title}: {method!r} takes no constraints. With subject_to= the methods are: "
-                         f"{', '.join(NAMES)}, LogBarrier(…); and scipy.optimize's under "
+                         f"{', '.join(NAMES)}, LogBarrier(…), Uno(…); and scipy.optimize's under "
                          "adjoint.scipy.optimize.")  # fmt: skip
     return name
 
@@ -115,22 +118,30 @@ def minimize_constrained(
     asked_of, args = close_over(asked, x0, args)
     setting = Setting.of(title, lambda x, *theta: asked_of(x, *theta)[0], x0, bounds, scale, frozen, None, False)
     tol = float(np.finfo(setting.unknowns.dtype).eps) ** 0.5 if tol is None else tol
-    facts = {"method": ""}
+    make = lambda known, *theta: _Theta(setting, asked_of, known, theta).problem()
+    oracles = Oracles(title, make)
+    begin = setting.unknowns.vector(setting.x0)
+    with np.errstate(all="ignore"):
+        problem = make(setting.known, *args)
+        size = begin.shape[0] + sum(part.shape[0] for part in problem.constraints(problem.project(begin)))
+    chosen = choose_name(title, method, size)
+    is_sparse = chosen in SPARSE
 
     def solve(known: Any, *theta: Any) -> Any:
-        problem = _Theta(setting, asked_of, known, theta).problem()
+        problem = make(known, *theta)
         v = setting.unknowns.vector(setting.x0)
         with np.errstate(all="ignore"):
-            h, g = problem.constraints(problem.project(v))
-            facts["method"] = _choose(title, method, v.shape[0] + h.shape[0] + g.shape[0])
-            most = ITERATIONS[facts["method"]] if max_iterations is None else max_iterations
+            most = ITERATIONS[chosen] if max_iterations is None else max_iterations
             gap = np.float64(np.nan)
-            if facts["method"] == "interior point":
+            if is_sparse:
+                kind = (method if isinstance(method, Uno) else Uno()) if chosen == "uno" else chosen
+                found = run_sparse(oracles, (known, *theta), v, tol, most, kind)
+            elif chosen == "interior point":
                 barrier = method if isinstance(method, LogBarrier) else LogBarrier()
                 found, gap = run_barrier(problem, v, tol, most, barrier)
             else:
-                found = METHODS[facts["method"]](problem, v, tol, most)
-                if method == "auto" and facts["method"] == "sqp":
+                found = METHODS[chosen](problem, v, tol, most)
+                if method == "auto" and chosen == "sqp":
                     found = _try_again(problem, v, tol, found)
             h, g = problem.constraints(found.x)
             parts = [np.abs(h), np.maximum(all_inequalities(problem, found.x, g), 0.0), np.zeros(1, found.x.dtype)]
@@ -158,8 +169,9 @@ def minimize_constrained(
         active = find_active(z["inequality"], -every)
         return {"x": grad(lagrangian)(v), "equality": h, "inequality": np.where(active, every, z["inequality"])}
 
-    equation = ConstrainedEquation(LinearizedEquation("auto", (), Watch(title, check, has_kinks=False)))
-    function = ImplicitFunction(residual, solve, None, equation, True, title)
+    linear = "sparse" if is_sparse and size > DENSE else "auto"
+    equation = ConstrainedEquation(LinearizedEquation(linear, (), Watch(title, check, has_kinks=False)))
+    function = ImplicitFunction(residual, solve, None, equation, True, title, is_sparse)
     z, reports = function(setting.known, *args)
     x, prices = z["x"], (z["equality"], z["inequality"])
 
@@ -177,8 +189,8 @@ def minimize_constrained(
     return Optimum(
         whole, fun, reports["grad"], reports["code"], reports["iterations"], {"iteration": reports["iterations"]},
         reports["residual"], np.float64(tol), _split(setting, prices), None, None, None, aux,
-        f"{title} by {facts['method'] or 'sqp'}", feasible=reports["feasible"],
-        certificate={"duality gap": reports["gap"]} if facts["method"] == "interior point" else None,
+        f"{title} by {chosen}", feasible=reports["feasible"],
+        certificate={"duality gap": reports["gap"]} if chosen == "interior point" else None,
     )  # fmt: skip
 
 
