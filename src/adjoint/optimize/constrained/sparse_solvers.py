@@ -144,7 +144,7 @@ def run_sparse(oracles: Oracles, data: tuple[Any, ...], v: Any, tol: Any, iterat
     v = np.asarray(v)
     asked = oracles.at(data, v)
     start = np.clip(v, *(bound.astype(v.dtype) for bound in asked.bounds(len(v))))
-    run = _run_uno if isinstance(method, Uno) else _run_scipy
+    run: Any = _run_uno if isinstance(method, Uno) else _run_scipy
     found = run(oracles.title, asked, start, float(tol), iterations, method)
     residual = _measure(asked, found)
     for _ in range(POLISHING if found.code in (CONVERGED, NO_PROGRESS, MAX_ITERATIONS) else 0):
