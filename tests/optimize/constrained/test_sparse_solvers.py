@@ -42,17 +42,17 @@ def test_prices_and_derivatives_are_those_of_sequential_quadratic_programming(me
     assert (found.status, bool(found.feasible)) == ("converged", True)
     np.testing.assert_allclose(found.fun, 17.0140172891563, rtol=1e-12)  # of the book of Hock and Schittkowski
     np.testing.assert_allclose(found.multipliers.lower, other.multipliers.lower, atol=1e-7)
-    slope = lambda method: ad.jacobian(lambda radius: answer(radius, method))(40.0)
-    np.testing.assert_allclose(slope(method), slope("sqp"), atol=1e-7)
+    derivative = lambda method: ad.jacobian(lambda radius: answer(radius, method))(40.0)
+    np.testing.assert_allclose(derivative(method), derivative("sqp"), atol=1e-7)
 
 
 def test_derivatives_in_all_modes():
-    slope = ad.jacobian(answer)
+    derivative = ad.jacobian(answer)
     differences = lambda f: (f(40.0 + 1e-4) - f(40.0 - 1e-4)) / 2e-4
-    np.testing.assert_allclose(slope(40.0), differences(answer), atol=1e-8)
-    np.testing.assert_allclose(ad.jacobian(slope)(40.0), differences(slope), atol=1e-7)
+    np.testing.assert_allclose(derivative(40.0), differences(answer), atol=1e-8)
+    np.testing.assert_allclose(ad.jacobian(derivative)(40.0), differences(derivative), atol=1e-7)
     radii = np.array([40.0, 41.0])
-    np.testing.assert_allclose(ad.jit(ad.vmap(slope))(radii), [slope(40.0), slope(41.0)], atol=1e-9)
+    np.testing.assert_allclose(ad.jit(ad.vmap(derivative))(radii), [derivative(40.0), derivative(41.0)], atol=1e-9)
 
 
 def test_many_unknowns_go_to_uno_and_stay_sparse():
@@ -60,9 +60,9 @@ def test_many_unknowns_go_to_uno_and_stay_sparse():
     assert (found.status, found.method) == ("converged", "minimize by uno")
     assert found.residual <= 1e-13
     total = lambda t: np.sum(chain(t, 400).value)
-    slope = ad.grad(total)(1.0)
-    np.testing.assert_allclose(slope, (total(1.0 + 1e-5) - total(1.0 - 1e-5)) / 2e-5, rtol=1e-7)
-    np.testing.assert_allclose(ad.jit(ad.grad(total))(1.0), slope, rtol=1e-10)
+    derivative = ad.grad(total)(1.0)
+    np.testing.assert_allclose(derivative, (total(1.0 + 1e-5) - total(1.0 - 1e-5)) / 2e-5, rtol=1e-7)
+    np.testing.assert_allclose(ad.jit(ad.grad(total))(1.0), derivative, rtol=1e-10)
 
 
 def test_chain_by_sequential_quadratic_programming():
@@ -76,9 +76,9 @@ def test_trees_and_data_that_functions_close_over():
         return optimize.minimize(f, {"u": np.zeros(2), "v": 0.0}, subject_to=rule, method="uno").value
 
     # the projection of (a, a, 0) onto the plane: moved by (1 - 2 a) / 3
-    found, slope = best(0.8), ad.jacobian(best)(0.8)
+    found, derivative = best(0.8), ad.jacobian(best)(0.8)
     np.testing.assert_allclose([*found["u"], found["v"]], [0.6, 0.6, -0.2], atol=1e-12)
-    np.testing.assert_allclose([*slope["u"], slope["v"]], [1 / 3, 1 / 3, -2 / 3], atol=1e-12)
+    np.testing.assert_allclose([*derivative["u"], derivative["v"]], [1 / 3, 1 / 3, -2 / 3], atol=1e-12)
 
 
 @pytest.mark.parametrize("method", METHODS[:2])

@@ -69,7 +69,7 @@ class Oracles:
         c = lambda v, *data: np.concatenate(make(*data).constraints(v))
         self._lagrangian = lambda v, s, y, *data: s * make(*data).f(v) + np.sum(y * c(v, *data))
         self._c = c
-        self._slope = grad(self._lagrangian)
+        self._gradient = grad(self._lagrangian)
         self._colored: tuple[Any, SparseDerivative, SparseDerivative] | None = None
 
     def at(self, data: tuple[Any, ...], v: Any) -> Asked:
@@ -88,7 +88,7 @@ class Oracles:
 
     def gradient(self, asked: Asked, v: Any, s: float, y: Any) -> Any:
         """s ∇f + Σ yᵢ ∇cᵢ."""
-        return np.asarray(self._slope(v, np.float64(s), y, *asked.data))
+        return np.asarray(self._gradient(v, np.float64(s), y, *asked.data))
 
 
 class Asked(NamedTuple):
@@ -172,7 +172,7 @@ def _largest(*parts: Any) -> float:
 
 def _measure(asked: Asked, now: _Point) -> float:
     """How far a point and its multipliers are from the conditions of a minimum."""
-    slope, c = asked.gradient(now.x, now.y) + now.upper - now.lower, asked.c(now.x)
+    pulled, c = asked.gradient(now.x, now.y) + now.upper - now.lower, asked.c(now.x)
     low, high = asked.bounds(len(now.x))
     far = lambda slack: np.where(np.isfinite(slack), slack, 1.0)
     below, above = far(now.x - low), far(high - now.x)
@@ -181,8 +181,8 @@ def _measure(asked: Asked, now: _Point) -> float:
     violated = _largest(c[: asked.m], np.maximum(c[asked.m :], 0.0), np.minimum(below, 0.0), np.minimum(above, 0.0))
     signs = _largest(np.minimum(z, 0.0), np.minimum(now.lower, 0.0), np.minimum(now.upper, 0.0))
     presses = _largest(c[asked.m :] * z, below * now.lower, above * now.upper)
-    found = max(_largest(slope) / size, violated, signs / size, presses / size)
-    return found if np.isfinite(slope).all() and np.isfinite(c).all() else np.nan
+    found = max(_largest(pulled) / size, violated, signs / size, presses / size)
+    return found if np.isfinite(pulled).all() and np.isfinite(c).all() else np.nan
 
 
 def _polish(asked: Asked, now: _Point) -> _Point | None:
