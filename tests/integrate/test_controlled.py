@@ -22,7 +22,7 @@ def test_paths_go_through_their_points():
     np.testing.assert_allclose(Path(TIMES, VALUES, "hermite")(1.2), early, rtol=1e-14)  # causal
 
 
-@pytest.mark.parametrize("kind", ["linear", "hermite", "cubic"])
+@pytest.mark.parametrize("kind", ["cubic", *[pytest.param(k, marks=pytest.mark.sweep) for k in ("linear", "hermite")]])
 def test_closed_form_and_derivative_in_the_data(kind):
     """dy = y (dX₀ + 2 dX₁): y = y₀ exp(ΔX₀ + 2 ΔX₁), whatever the path is between."""
 

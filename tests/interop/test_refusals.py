@@ -192,7 +192,11 @@ COUNTERPARTS = [
 ]
 
 
-@pytest.mark.parametrize("title", COUNTERPARTS)
+@pytest.mark.parametrize(
+    "title",
+    [pytest.param(t, marks=pytest.mark.sweep if t in ("scipy.integrate.dblquad", "scipy.integrate.odeint") else ())
+     for t in COUNTERPARTS],
+)  # fmt: skip
 @pytest.mark.filterwarnings("ignore:The given NumPy array is not writable")
 def test_converted_functions_call_the_counterpart(title) -> None:
     inside = np.linspace(0.15, 0.93, 6)  # no point is at an end

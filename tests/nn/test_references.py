@@ -12,6 +12,7 @@ import adjoint as ad
 from adjoint import nn
 from adjoint.nn.normalization import RunningStatistics
 from adjoint.optimize import updates
+from tests.support.sweeps import sampled
 
 with np.load(Path(__file__).with_name("references.npz")) as file:
     FROZEN = dict(file)
@@ -85,8 +86,13 @@ for kind in ("rnn", "lstm", "gru"):
     CASES[f"{kind}_lengths"] = (CASES[kind][0], lambda m, x, kind=kind: m(x, lengths=FROZEN[f"{kind}_lengths/lengths"]))
 
 
-@pytest.mark.parametrize("name", CASES)
-@pytest.mark.parametrize("compiled", [False, True], ids=["eager", "jit"])
+@pytest.mark.parametrize(
+    "name, compiled",
+    [
+        *[pytest.param(name, False, id=f"eager-{name}") for name in CASES],
+        *sampled([pytest.param(name, True, id=f"jit-{name}") for name in CASES], 3),
+    ],
+)
 def test_layer(name, compiled):
     """Value, gradients by inputs and by every parameter."""
     template, call = CASES[name]
@@ -200,8 +206,7 @@ def loss(model, batch, rng):
     return nn.cross_entropy(model(batch["x"], rng=rng), batch["y"])
 
 
-@pytest.mark.parametrize("name", MODELS)
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule, name", sampled([(rule, name) for rule in RULES for name in MODELS], 3))
 def test_200_steps(name, rule):
     """Losses of training from the same weights on the same batches."""
     model = put(MODELS[name], f"train_{name}")

@@ -29,7 +29,10 @@ RATES, START = np.array([0.5, 0.02, 0.9, 0.03]), np.array([34.0, 5.9])
 @pytest.mark.row("12.6.2-b")
 @pytest.mark.parametrize(
     "adjoint",
-    ["backsolve", "quadrature", *[pytest.param(a, marks=pytest.mark.sweep) for a in ("interpolate", "bvp", "forward")]],
+    [
+        "backsolve",
+        *[pytest.param(a, marks=pytest.mark.sweep) for a in ("quadrature", "interpolate", "bvp", "forward")],
+    ],
 )
 def test_all_derivatives_with_cotangents_at_saved_times(adjoint):
     arguments = (RATES, START, 15.0, 4.0)

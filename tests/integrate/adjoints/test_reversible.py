@@ -43,7 +43,7 @@ def test_leapfrog_of_200_steps_equals_stored_states_and_differences():
 
 @pytest.mark.parametrize("method, options", [
     pytest.param(Reversible("dopri5"), {"rtol": 1e-6}, marks=pytest.mark.sweep),
-    (Reversible("bosh3"), {"rtol": 1e-6}),
+    pytest.param(Reversible("bosh3"), {"rtol": 1e-6}, marks=pytest.mark.sweep),
     ("reversible-heun", {"rtol": 1e-4}),
     (ReversibleHeun(adaptive=False), {"first_step": 0.05}),
 ])  # fmt: skip

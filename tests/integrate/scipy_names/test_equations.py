@@ -74,7 +74,7 @@ CASES = [last, saved, stiff, moved, listed, dense, fallen]
 BATCHED = [last, saved, fallen]
 
 
-@pytest.mark.parametrize("f", sampled(CASES, 3), ids=lambda f: f.__name__)
+@pytest.mark.parametrize("f", sampled(CASES, 6), ids=lambda f: f.__name__)
 def test_unchanged_code(f):
     a = 1.1
     value, slope = ad.value_and_grad(f)(a)
