@@ -8,6 +8,14 @@ from typing import Any
 __all__ = ["closest", "did_you_mean", "explain_call"]
 
 _UNKNOWN = re.compile(r"got an unexpected keyword argument '(\w+)'")
+# what SciPy, JAX and others call it
+_SPELLED_ELSEWHERE = {
+    "jac": "grad", "fun": "f", "maxiter": "max_iterations", "max_iter": "max_iterations", "max_steps": "max_iterations",
+    "maxfev": "max_evaluations", "max_nfev": "max_evaluations", "maxfun": "max_evaluations",
+    "constraints": "subject_to", "constraint": "subject_to", "xtol": "tol", "ftol": "tol", "gtol": "tol", "rtol": "tol",
+    "atol": "tol", "tolerance": "tol", "x_scale": "scale", "init": "x0", "initial": "x0", "guess": "x0",
+    "disp": "progress", "verbose": "progress", "solver": "method", "jac_sparsity": "sparsity", "f_scale": "loss",
+}  # fmt: skip
 _TAKES_REST = 4  # CO_VARARGS
 
 
@@ -46,5 +54,16 @@ def explain_call(function: Callable[..., Any], problem: TypeError) -> str | None
     if positional[:1] == ("cls",):  # a method of a class, which nobody hands over
         title, words = ".".join(function.__qualname__.split(".")[-2:]), words[1:]
     unknown = _UNKNOWN.search(message)
-    near = did_you_mean(unknown[1], (*positional, *keywords)) if unknown else ""
+    near = _suggest(unknown[1], (*positional, *keywords), bool(code.co_flags & _TAKES_REST)) if unknown else ""
     return f"{message}. {near}{near and ' '}It is called as {title}({', '.join(words)})."
+
+
+def _suggest(name: str, known: tuple[str, ...], takes_rest: bool) -> str:
+    """The argument that is called so elsewhere, or the nearest name."""
+    if name == "args" and takes_rest:
+        return "Arguments of the function are written one after another, behind the others without names."
+    if _SPELLED_ELSEWHERE.get(name) in known:
+        return f"Here it is {_SPELLED_ELSEWHERE[name]}=."
+    if name == "options" and "max_iterations" in known:
+        return "Options are arguments of their own, or of a method that is given as an object."
+    return did_you_mean(name, known)

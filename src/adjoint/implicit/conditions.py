@@ -11,6 +11,7 @@ import numpy as np
 
 from adjoint import tree
 from adjoint.api.gradients import grad
+from adjoint.base.errors import TreeError
 from adjoint.implicit.constraints import Constraints, lagrangian
 
 __all__ = ["fixed_point", "kkt", "least_squares", "projected", "proximal", "stationary"]
@@ -41,7 +42,19 @@ def fixed_point(T: Function) -> Function:
 
 
 def _subtract_step(T: Function, x: Any, *args: Any, **kwargs: Any) -> Any:
-    return tree.map(lambda a, b: a - b, x, T(x, *args, **kwargs))
+    return subtract_like("fixed_point", x, T(x, *args, **kwargs))
+
+
+def subtract_like(title: str, x: Any, image: Any) -> Any:
+    """x - T(x), which are trees of one structure."""
+    try:
+        return tree.map(lambda a, b: a - b, x, image)
+    except TreeError as problem:
+        difference = str(problem).partition(": ")[2]
+        raise TreeError(
+            f"{title}: x, which the solver or x0 gives, and T(x) are trees of one structure; {difference} (x is the "
+            "first, T(x) the other)."
+        ) from None
 
 
 def make_projected_step(f: Function, projection: Function, step: float) -> Function:

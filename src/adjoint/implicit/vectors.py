@@ -13,7 +13,7 @@ import numpy as np
 
 from adjoint.program.types import ArrayType, Value
 
-__all__ = ["dtype_of", "named_element", "real_size", "to_arrays", "to_vector"]
+__all__ = ["dtype_of", "named_element", "path_in_x", "real_size", "to_arrays", "to_vector"]
 
 
 def real_size(types: Sequence[ArrayType]) -> int:
@@ -61,6 +61,11 @@ def named_element(number: int, types: Sequence[ArrayType], paths: Sequence[str])
         if number < width:
             at = number % t.size
             where = "" if t.shape == () else str(list(map(int, np.unravel_index(at, t.shape))))
-            return f"x{path}{where}"
+            return f"{path_in_x(path)}{where}"
         number -= width
     return "x"
+
+
+def path_in_x(path: str) -> str:
+    """The path of a leaf as it is written: "x['b']", "x[0]", "x.w"."""
+    return f"x{path}" if not path or path[0] in "[." else f"x.{path}"

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from adjoint.optimize.roots.newton import Broyden, NewtonRoot
     from adjoint.optimize.roots.solving import fixed_point, root
     from adjoint.optimize.saddle import saddle
-    from adjoint.optimize.scalars.brackets import ITP, Bisection, Chandrupatla
+    from adjoint.optimize.scalars.brackets import ITP, Bisection, Brent, Chandrupatla
     from adjoint.optimize.scalars.minima import Golden, Parabolic
     from adjoint.optimize.scalars.open_methods import Halley, Newton1D, Secant
     from adjoint.optimize.scalars.solving import minimize_scalar, root_scalar
@@ -89,6 +89,7 @@ __all__ = [
     "Armijo",
     "Bisection",
     "BlockCoordinateDescent",
+    "Brent",
     "Broyden",
     "Chandrupatla",
     "Comparison",
@@ -206,7 +207,7 @@ _HOMES = {
     "adjoint.optimize.roots.newton": "Broyden NewtonRoot",
     "adjoint.optimize.roots.solving": "fixed_point root",
     "adjoint.optimize.saddle": "saddle",
-    "adjoint.optimize.scalars.brackets": "ITP Bisection Chandrupatla",
+    "adjoint.optimize.scalars.brackets": "ITP Bisection Brent Chandrupatla",
     "adjoint.optimize.scalars.minima": "Golden Parabolic",
     "adjoint.optimize.scalars.open_methods": "Halley Newton1D Secant",
     "adjoint.optimize.scalars.solving": "minimize_scalar root_scalar",

@@ -8,6 +8,7 @@ same run is compiled at the same call, and gives the same digits.
 
 from __future__ import annotations
 
+import threading
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -28,6 +29,10 @@ __all__ = ["Compiling", "compile_when_it_pays"]
 WORK = 200_000  # equations read in loops before a function is compiled: a second or two
 CALLS = 3  # and at least that many calls
 PROGRAMS = 3  # that are compiled at most: a function that keeps asking for others is better read
+COMPARED = (
+    "a solver compares values at one point with those at another, which chance must not change. Draw the numbers "
+    "beforehand and hand them in as an argument; for losses over samples there is optimize.train."
+)
 CLOSE = 1e-6  # what both forms give, against the largest number; digits further apart are no rounding
 
 
@@ -54,12 +59,25 @@ class Compiling(Converted):
             return super().__call__(*args, **kwargs)
         if self._compiled is not None:
             return self._call_compiled(args, kwargs)
-        if not self._calls:
-            self._before = work.equations
         self._calls += 1
+        if self._calls == 1:
+            self._before = work.equations
+            return self._call_first(args, kwargs)
         if self._calls > CALLS and work.equations - self._before > WORK:
             return self._compile(args, kwargs)
         return super().__call__(*args, **kwargs)
+
+    def _call_first(self, args: Any, kwargs: Any) -> Any:
+        """The first call, in which it must not draw; where another thread may have drawn, a second one tells."""
+        results: list[Any] = []
+        try:
+            with without_draws(self.function, "a function that a solver calls", COMPARED):
+                results.append(super().__call__(*args, **kwargs))
+        except TraceError:
+            alone = threading.active_count() == 1
+            if not results or alone or not _is_same(super().__call__(*args, **kwargs), results[0]):
+                raise
+        return results[0]
 
     def _call_compiled(self, args: Any, kwargs: Any) -> Any:
         try:

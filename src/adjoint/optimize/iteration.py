@@ -253,7 +253,10 @@ def _reported(problem: Problem, limits: Limits, now: Iterate, code: Value) -> Va
     if limits.monitor is not None:
         call_back(limits.monitor, now.iteration, now.residual)
     if limits.callback is not None:
-        call_back(_Reported(limits.callback), *shown)
+        try:
+            call_back(_Reported(limits.callback), *shown)
+        except StopIteration:  # as SciPy's callbacks end a search
+            return as_code(either(code == RUNNING, STOPPED, code))
     if limits.stop is not None:
         code = as_code(either(both(code == RUNNING, limits.stop(shown)), STOPPED, code))
     return code

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from operator import index as operator_index
 from typing import Any
 
 import numpy as np
@@ -28,6 +27,7 @@ from adjoint.optimize.constrained.sparse_solvers import Uno
 from adjoint.optimize.derivatives import attach_envelope
 from adjoint.optimize.foreign import run_scipy
 from adjoint.optimize.iteration import Ending, Iterate, Limits, run
+from adjoint.optimize.limits import check_tolerance, read_count
 from adjoint.optimize.optimum import Optimum
 from adjoint.optimize.oracles import prepare_call
 from adjoint.optimize.problem import Problem
@@ -55,11 +55,8 @@ def read_limits(
     most: int = ITERATIONS,
 ) -> Limits:  # fmt: skip
     """When to stop, from the options of the user."""
-    iterations = most if max_iterations is None else operator_index(max_iterations)
-    evaluations = None if max_evaluations is None else operator_index(max_evaluations)
-    for name, number in (("max_iterations", iterations), ("max_evaluations", evaluations)):
-        if number is not None and number < 0:
-            raise ValueError(f"{title}: {name} is {number}; it cannot be negative.")
+    iterations = most if max_iterations is None else read_count(title, "max_iterations", max_iterations)
+    evaluations = None if max_evaluations is None else read_count(title, "max_evaluations", max_evaluations)
     return Limits(iterations, evaluations, history, callback, stop, Monitor.of(None, progress, title, iterations))
 
 
@@ -156,8 +153,7 @@ def minimize(
     limits = read_limits(title, max_iterations, max_evaluations, keeps, callback, stop, progress)
     limits = limits._replace(certify=constants is not None)
     tol = choose_tolerance(setting.unknowns.dtype) if tol is None else tol
-    if not isinstance(tol, TRACED) and not tol >= 0:
-        raise ValueError(f"{title}: tol is {tol}; it cannot be negative.")
+    check_tolerance(title, tol)
     rejected = (reject,) if isinstance(reject, type) else tuple(reject)
     facts: dict[str, Any] = {"method": "", "note": "", "chosen": None}
 

@@ -11,7 +11,7 @@ from adjoint import tree
 from adjoint.api.gradients import grad, jvp, value_and_grad
 from adjoint.api.jacobians import jacfwd
 from adjoint.base.errors import DtypeError, RuleError, ShapeError, TreeError
-from adjoint.implicit.vectors import dtype_of, named_element, to_arrays, to_vector
+from adjoint.implicit.vectors import dtype_of, named_element, path_in_x, to_arrays, to_vector
 from adjoint.linear.solvers.iteration import TRACED, both
 from adjoint.optimize.oracles import Counter
 from adjoint.program.types import ArrayType, Value, type_of
@@ -72,8 +72,9 @@ def read_unknowns(title: str, x0: Any, free: Sequence[bool] | None = None) -> tu
             continue
         value = leaf if isinstance(leaf, TRACED) else np.asarray(float(leaf) if isinstance(leaf, int) else leaf)[()]
         if isinstance(leaf, bool) or value.dtype.kind not in "fc":
+            where = "x0" + path_in_x(path)[1:]
             raise DtypeError(
-                f"{title}: x0{path} is {type_of(value)}; unknowns are floating-point numbers. Write x0.astype(float)."
+                f"{title}: {where} is {type_of(value)}; unknowns are floating-point numbers. Write x0.astype(float)."
             )
         found.append(value)
     types = [ArrayType(t.shape, t.dtype) for t in (type_of(v if hasattr(v, "dtype") else np.asarray(v)) for v in found)]
@@ -136,6 +137,9 @@ class Problem(Counter):
         found = value if isinstance(value, TRACED) else np.asarray(value)
         if not hasattr(found, "dtype") or found.dtype.kind not in "biufc":
             raise DtypeError(f"{self.title}: the function returned a {type(value).__name__}; it returns one number.")
+        if found.dtype.kind == "b":
+            raise DtypeError(f"{self.title}: the function returned a truth value; it returns one number. Conditions go "
+                             "into subject_to=, or into np.where(…).")  # fmt: skip
         if found.dtype.kind == "c":
             raise DtypeError(f"{self.title}: the function returned a complex number; only real ones have a smallest. "
                              "Write np.real(…) or np.abs(…) ** 2.")  # fmt: skip
@@ -192,7 +196,8 @@ class Problem(Counter):
         leaves = tree.leaves_like(f"{self.title}: grad", self.unknowns.structure, found)
         for leaf, kind, path in zip(leaves, self.unknowns.types, self.unknowns.structure.paths(), strict=True):
             if np.shape(leaf) != kind.shape:
-                raise ShapeError(f"{self.title}: grad(x) has shape {np.shape(leaf)} at x{path}, and x{path} has "
+                where = path_in_x(path)
+                raise ShapeError(f"{self.title}: grad(x) has shape {np.shape(leaf)} at {where}, and {where} has "
                                  f"{kind.shape}.")  # fmt: skip
         return self.unknowns.cotangent(tree.unflatten(self.unknowns.structure, [np.asarray(v) for v in leaves]))
 

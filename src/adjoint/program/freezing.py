@@ -24,24 +24,28 @@ from adjoint.base.source import describe, here
 DEEPEST = 6  # how many steps of names, attributes and containers are followed
 LIBRARIES = ("numpy", "scipy", "adjoint")
 LARGEST = 64  # containers with more entries are not searched
+FROZEN = (
+    "it is traced once, so the numbers would be frozen and the same in every run. Use ad.random.default_rng(seed), and "
+    "hand the generator in as an argument."
+)
 
 
 @contextmanager
-def without_draws(function: Callable[..., Any], purpose: str) -> Generator[None]:
-    """Raise if a generator of NumPy, or Python's `random`, was drawn from inside the block."""
+def without_draws(function: Callable[..., Any], purpose: str, because: str = FROZEN) -> Generator[None]:
+    """Raise if a generator of NumPy, or Python's `random`, was drawn from inside the block, which tells why."""
     python = random.getstate()
     # nothing can hold a generator yet; NumPy loads them when they are first named
     known = "numpy.random" in sys.modules
     before = [(generator, _state(generator)) for generator in _generators(function)] if known else []
     yield
     if random.getstate() != python:
-        _refuse(purpose, "Python's module random")
+        _refuse(purpose, "Python's module random", because)
     if not known and "numpy.random" in sys.modules and _drawn_from_since_seeded():
-        _refuse(purpose, "NumPy's global generator")
+        _refuse(purpose, "NumPy's global generator", because)
     for generator, state in before:
         if not _same(state, _state(generator)):
             whose = "global generator" if generator is _global_generator() else type(generator).__name__
-            _refuse(purpose, f"NumPy's {whose}")
+            _refuse(purpose, f"NumPy's {whose}", because)
 
 
 def _drawn_from_since_seeded() -> bool:
@@ -50,14 +54,10 @@ def _drawn_from_since_seeded() -> bool:
     return state["state"]["pos"] != new["state"]["pos"] or bool(state["has_gauss"])
 
 
-def _refuse(purpose: str, whose: str) -> NoReturn:
+def _refuse(purpose: str, whose: str, because: str) -> NoReturn:
     others = threading.active_count() > 1
     meanwhile = " Should it have been another thread that drew meanwhile, call the function again." if others else ""
-    raise TraceError(
-        f"{purpose} drew from {whose}, at {describe(here())}: it is traced once, so the numbers would "
-        "be frozen and the same in every run. Use ad.random.default_rng(seed), and hand the "
-        f"generator in as an argument.{meanwhile}"
-    )
+    raise TraceError(f"{purpose} drew from {whose}, at {describe(here())}: {because}{meanwhile}")
 
 
 def _global_generator() -> Any:

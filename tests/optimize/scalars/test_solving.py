@@ -147,3 +147,32 @@ def test_an_end_and_no_end():
 def test_bad_input_is_named(call, error, words):
     with pytest.raises(error, match=words):
         call()
+
+
+@pytest.mark.parametrize("f, ends", [
+    (lambda x: x**3 - 2 * x - 5, (2.0, 3.0)),
+    (lambda x: np.exp(x) - 3, (-5.0, 20.0)),
+    (lambda x: np.arctan(x) - 0.3, (-50.0, 80.0)),
+    (lambda x: 1 / (x - 0.3) - 2, (0.31, 5.0)),
+    (lambda x: np.tanh(1e6 * (x - 0.123)), (-1.0, 1.0)),
+    (lambda x: x**19, (-0.5, 1.0)),  # so flat that interpolation gains nothing: midpoints end it
+])  # fmt: skip
+def test_brents_method_takes_about_as_many_evaluations_as_scipys(f, ends):
+    found = optimize.root_scalar(f, bracket=ends, method="brentq")
+    known = theirs.root_scalar(f, bracket=ends, method="brentq", xtol=1e-15, rtol=1e-15)
+    assert found.converged
+    np.testing.assert_allclose(found.value, known.root, rtol=1e-12, atol=1e-12)
+    assert found.evaluations["value"] <= 1.25 * known.function_calls + 3
+    compiled = ad.jit(lambda a, b: optimize.root_scalar(f, bracket=(a, b), method="brent"))(*ends)
+    np.testing.assert_allclose(compiled.value, found.value, rtol=1e-12, atol=1e-15)
+
+
+def test_single_precision_stays():
+    one = np.float32(1)
+    f = lambda x: x * x - 2
+    for found in (
+        *(optimize.root_scalar(f, x0=one, method=m) for m in ("newton", "halley", "secant")),
+        *(optimize.root_scalar(f, bracket=(one, 2 * one), method=m) for m in ("brent", "itp", "bisect")),
+    ):
+        assert found.value.dtype == np.float32
+        np.testing.assert_allclose(found.value, np.sqrt(2.0), rtol=3e-7)

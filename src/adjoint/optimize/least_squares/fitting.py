@@ -24,6 +24,7 @@ from adjoint.optimize.least_squares.losses import derive_loss, read_loss, rescal
 from adjoint.optimize.least_squares.marquardt import LevenbergMarquardt
 from adjoint.optimize.least_squares.problem import Products, Residuals
 from adjoint.optimize.least_squares.sparse_marquardt import SparseMarquardt
+from adjoint.optimize.limits import check_tolerance
 from adjoint.optimize.minimizing import read_limits
 from adjoint.optimize.optimum import Optimum
 from adjoint.optimize.oracles import prepare_call
@@ -99,6 +100,7 @@ def least_squares(
     setting = Setting.of(title, cost, x0, bounds, own, frozen, None, False)
     limits = read_limits(title, max_iterations, max_evaluations, history, callback, stop, progress, ITERATIONS)
     dtype = setting.unknowns.dtype
+    check_tolerance(title, tol)
     tol = (1e-10 if np.finfo(dtype).eps < 1e-10 else 1e-5) if tol is None else tol
     chosen = _choose(title, method, own is None, setting.unknowns.size, sparsity)
     functions = setting.parts.of_function(residual)
@@ -214,6 +216,20 @@ def _choose(title: str, method: Any, scaled: bool, size: int, sparsity: Any) -> 
     return method
 
 
+def _refuse_gaps(name: str, data: Any) -> None:
+    """Data that are not numbers make every residual NaN, wherever the search starts: they are named."""
+    for leaf, path in zip(tree.leaves(data), tree.structure(data).paths(), strict=True):
+        if isinstance(leaf, TRACED) or np.asarray(leaf).dtype.kind not in "fc":
+            continue
+        missing = np.argwhere(np.isnan(leaf))
+        if len(missing):
+            at = list(map(int, missing[0])) if np.ndim(leaf) else ""
+            raise ValueError(
+                f"curve_fit: {name}{path}{at} is NaN, one of {len(missing)}. Leave such data out: "
+                "keep = np.isfinite(y), then x[keep] and y[keep]."
+            )
+
+
 @user_facing
 def curve_fit(
     model: Callable[..., Any],
@@ -238,6 +254,8 @@ def curve_fit(
     ```
     """
     model = prepare_call(model)
+    for name, data in (("x", x), ("y", y), ("sigma", sigma)):
+        _refuse_gaps(name, data)
     if sigma is not None and not isinstance(sigma, TRACED) and not np.all(np.asarray(sigma) > 0):
         raise ValueError("curve_fit: sigma holds standard deviations, which are positive.")
 

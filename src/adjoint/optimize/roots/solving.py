@@ -19,6 +19,7 @@ from adjoint.optimize.captured import close_over
 from adjoint.optimize.iteration import Iterate, as_code, run
 from adjoint.optimize.least_squares.marquardt import LevenbergMarquardt
 from adjoint.optimize.least_squares.problem import Residuals
+from adjoint.optimize.limits import check_tolerance
 from adjoint.optimize.minimizing import read_limits
 from adjoint.optimize.optimum import Optimum
 from adjoint.optimize.oracles import prepare_call
@@ -126,7 +127,7 @@ def fixed_point(
     """
     title = "fixed_point"
     T = prepare_call(T)
-    residual = lambda x, *theta: tree.map(lambda a, b: a - b, T(x, *theta), x)
+    residual = lambda x, *theta: tree.map(np.negative, conditions.subtract_like(title, x, T(x, *theta)))
     return _solve(title, residual, conditions.fixed_point(T), x0, args, method, FIXED, None, tol, None, frozen,
                   read_limits(title, max_iterations, max_evaluations, history, callback, stop, progress),
                   differentiate, check)  # fmt: skip
@@ -159,6 +160,7 @@ def _solve(
         method = "newton" if size <= MATRIX else "sparse" if _is_sparse(setting, args) else "krylov"
     chosen = _choose(title, method, known)
     eps = float(np.finfo(setting.unknowns.dtype).eps)
+    check_tolerance(title, tol)
     tol = (1e-11 if eps < 1e-10 else 1e-5) if tol is None else tol
 
     def solve(start: Any, known: Any, *theta: Any) -> Any:

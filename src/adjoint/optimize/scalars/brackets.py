@@ -6,14 +6,14 @@ Elements that have ended stay as they are, and count no more.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
 from adjoint.optimize.statuses import CONVERGED, NO_BRACKET, NOT_FINITE, RUNNING
 from adjoint.program.types import Value
 
-__all__ = ["ITP", "Bisection", "Chandrupatla", "Elements", "start_bracket"]
+__all__ = ["ITP", "Bisection", "Brent", "Chandrupatla", "Elements", "start_bracket"]
 
 
 class Elements(NamedTuple):
@@ -28,9 +28,11 @@ class Elements(NamedTuple):
     width: Value  # of the interval at the start
     code: Value
     count: Value  # evaluations of each element
+    last_step: Any = None  # the last move, and the one before it, for Brent's method alone
+    step_before: Any = None
 
 
-def start_bracket(a: Value, fa: Value, b: Value, fb: Value, tol: Value) -> Elements:
+def start_bracket(a: Value, fa: Value, b: Value, fb: Value, keeps_steps: bool = False) -> Elements:
     """The interval at the start; one whose ends have the same sign is none."""
     finite = np.logical_and(np.isfinite(fa), np.isfinite(fb))
     zero = np.logical_or(fa == 0, fb == 0)
@@ -39,7 +41,8 @@ def start_bracket(a: Value, fa: Value, b: Value, fb: Value, tol: Value) -> Eleme
     better = np.abs(fb) < np.abs(fa)
     x, f = np.where(better, b, a), np.where(better, fb, fa)
     other, f_other = np.where(better, a, b), np.where(better, fa, fb)
-    return Elements(x, f, other, f_other, other, f_other, np.abs(b - a), code, 0 * code + 2)
+    steps = (np.abs(b - a), np.abs(b - a)) if keeps_steps else (None, None)
+    return Elements(x, f, other, f_other, other, f_other, np.abs(b - a), code, 0 * code + 2, *steps)
 
 
 def narrow(now: Elements, x: Value, f: Value, tol: Value) -> Elements:
@@ -50,9 +53,12 @@ def narrow(now: Elements, x: Value, f: Value, tol: Value) -> Elements:
     nearer = np.where(np.abs(f) < np.abs(f_other), x, other)
     small = np.abs(x - other) <= tol * (np.abs(nearer) + tol)
     code = np.where(np.isfinite(f), np.where(np.logical_or(small, f == 0), CONVERGED, RUNNING), NOT_FINITE)
-    new = Elements(x, f, other, f_other, third, f_third, now.width, code, now.count + 1)
+    steps: tuple[Any, Any] = (None, None)
+    if now.last_step is not None:
+        steps = np.abs(x - np.where(np.abs(now.f) <= np.abs(now.f_other), now.x, now.other)), now.last_step
+    new = Elements(x, f, other, f_other, third, f_third, now.width, code, now.count + 1, *steps)
     going = now.code == RUNNING
-    return Elements(*[np.where(going, a, b) for a, b in zip(new, now, strict=True)])
+    return Elements(*[None if a is None else np.where(going, a, b) for a, b in zip(new, now, strict=True)])
 
 
 @final
@@ -97,6 +103,43 @@ class Chandrupatla:
         least = 0.5 * tol * (np.abs(x1) + tol) / np.abs(gap)
         least = np.minimum(least, 0.5)
         return np.minimum(np.maximum(np.where(usable, quadratic, 0.5), least), 1 - least)
+
+
+@final
+@dataclass(frozen=True)
+class Brent:
+    """Inverse quadratic interpolation or the secant, from the better end, as long as steps halve (Brent 1973).
+
+    A move over three quarters of the interval, or of more than half of the move before the last one, gives way to the
+    midpoint.
+
+    ```python
+    ad.optimize.root_scalar(lambda x: x**3 - 2, bracket=(0.0, 2.0), method="brent").value  # → 1.259921…
+    ```
+    """
+
+    keeps_steps = True
+
+    def choose_share(self, now: Elements, tol: Value, iteration: Value) -> Value:
+        """Where in the interval to look next."""
+        better = np.abs(now.f) <= np.abs(now.f_other)
+        b, fb = np.where(better, now.x, now.other), np.where(better, now.f, now.f_other)
+        c, fc = np.where(better, now.other, now.x), np.where(better, now.f_other, now.f)
+        a, fa = now.third, now.f_third
+        gap = np.where(c != b, c - b, 1.0)
+        distinct = np.logical_and(np.logical_and(fa != fb, fa != fc), fb != fc)
+        safe = lambda d: np.where(distinct, d, 1.0)
+        # x(f) through three points, at f = 0, as a share of the interval from b
+        quadratic = fb * fa / (safe(fc - fb) * safe(fc - fa))
+        quadratic = quadratic + (a - b) / gap * fb * fc / (safe(fa - fb) * safe(fa - fc))
+        secant = fb / np.where(fb != fc, fb - fc, 1.0)
+        share = np.where(distinct, quadratic, secant)
+        width = np.abs(c - b)
+        good = np.logical_and(share > 0, share < 0.75)
+        good = np.logical_and(good, share * width < 0.5 * now.step_before)
+        least = np.minimum(0.5 * tol * (np.abs(b) + tol) / np.where(width > 0, width, 1.0), 0.5)
+        share = np.maximum(np.where(good, share, 0.5), least)
+        return np.where(better, share, 1 - share)
 
 
 @final

@@ -43,6 +43,7 @@ def advance(
     Elements that have ended stay where they are, so that what is computed there is what it was.
     """
     going = now.code == RUNNING
+    step = step if step.dtype == now.x.dtype else step.astype(now.x.dtype)
     flat = np.logical_not(np.isfinite(step))
     moved = np.where(np.logical_and(going, np.logical_not(flat)), now.x - step, now.x)
     if box is not None:

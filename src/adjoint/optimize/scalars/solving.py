@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from operator import index as operator_index
 from typing import Any
 
 import numpy as np
@@ -14,9 +13,10 @@ from adjoint.base.suggestions import did_you_mean
 from adjoint.implicit.function import ImplicitFunction
 from adjoint.implicit.roots import equation_for
 from adjoint.optimize.derivatives import attach_envelope
+from adjoint.optimize.limits import check_tolerance, read_count
 from adjoint.optimize.optimum import Optimum
 from adjoint.optimize.oracles import Counter, prepare_call
-from adjoint.optimize.scalars.brackets import ITP, Bisection, Chandrupatla, narrow, start_bracket
+from adjoint.optimize.scalars.brackets import ITP, Bisection, Brent, Chandrupatla, narrow, start_bracket
 from adjoint.optimize.scalars.minima import Golden, Parabolic, bracket_minimum, start_triple
 from adjoint.optimize.scalars.open_methods import Halley, Newton1D, Points, Secant, advance, derive
 from adjoint.optimize.statuses import MAX_ITERATIONS, NOT_FINITE, RUNNING
@@ -25,7 +25,8 @@ from adjoint.program.types import Value
 
 __all__ = ["minimize_scalar", "root_scalar"]
 
-BRACKETED: dict[str, Any] = {"bisect": Bisection, "chandrupatla": Chandrupatla, "itp": ITP}
+BRACKETED: dict[str, Any] = {"bisect": Bisection, "brent": Brent, "chandrupatla": Chandrupatla, "itp": ITP}
+_SYNONYMS = {"brentq": "brent", "bisection": "bisect"}
 OPEN: dict[str, Any] = {"newton": Newton1D, "halley": Halley, "secant": Secant}
 MINIMA: dict[str, Any] = {"brent": Parabolic, "golden": Golden}
 
@@ -34,6 +35,7 @@ def _choose(title: str, method: Any, default: str, *tables: dict[str, Any]) -> A
     known = {name: made for table in tables for name, made in table.items()}
     name = default if method == "auto" else method
     if isinstance(name, str):
+        name = _SYNONYMS.get(name.lower(), name)
         if name.lower() not in known:
             near = did_you_mean(name, known)
             raise ValueError(f"{title}: {name!r} is no method. {near or 'They are: ' + ', '.join(known) + '.'}")
@@ -90,10 +92,10 @@ def root_scalar(
 ) -> Optimum:
     """x with f(x, *args) = 0, for each element of an array by itself: f is called with whole arrays.
 
-    With `bracket=(a, b)`, at whose ends f differs in sign: "chandrupatla" (the default), "itp", "bisect". With `x0`:
-    "newton" (the default), "halley", "secant", which stay within `bounds`; the derivatives that they need are taken
-    here. `tol` is the relative size of the last interval or step. Each element has its own status and count; a bracket
-    without a change of sign is the status "no bracket".
+    With `bracket=(a, b)`, at whose ends f differs in sign: "chandrupatla" (the default), "brent", "itp", "bisect". With
+    `x0`: "newton" (the default), "halley", "secant", which stay within `bounds`; the derivatives that they need are
+    taken here. `tol` is the relative size of the last interval or step. Each element has its own status and count; a
+    bracket without a change of sign is the status "no bracket".
 
     ```python
     cube_root = lambda a: ad.optimize.root_scalar(lambda x, a: x**3 - a, a, bracket=(0.0, 10.0)).value
@@ -105,7 +107,8 @@ def root_scalar(
     if (bracket is None) == (x0 is None):
         raise ValueError(f"{title}: give either bracket=(a, b) or x0, where the search starts.")
     chosen = _choose(title, method, "chandrupatla" if x0 is None else "newton", BRACKETED if x0 is None else OPEN)
-    limit = operator_index(max_iterations)
+    limit = read_count(title, "max_iterations", max_iterations)
+    check_tolerance(title, tol)
     f = prepare_call(f)
 
     def solve(start: Any, *theta: Any) -> Any:
@@ -163,12 +166,13 @@ def _tolerance(tol: Any, dtype: Any, least: float) -> Any:
 
 def _solve_bracket(method: Any, f: Any, a: Value, b: Value, tol: Any, limit: int) -> Any:
     goal = _tolerance(tol, a.dtype, 4.0)
-    state = start_bracket(a, f(a), b, f(b), goal)
+    state = start_bracket(a, f(a), b, f(b), getattr(method, "keeps_steps", False))
     counter = Counter(())
 
     def body(now: Any) -> Any:
         elements, done = now
         x = elements.x + method.choose_share(elements, goal, done) * (elements.other - elements.x)
+        x = x if x.dtype == a.dtype else x.astype(a.dtype)
         return narrow(elements, x, f(x), goal), done + 1
 
     go = lambda now: np.logical_and(np.any(now[0].code == RUNNING), now[1] < limit)
@@ -235,7 +239,8 @@ def minimize_scalar(
         raise ValueError(f"{title}: give either bounds=(a, b) or x0, where the search starts.")
     chosen = _choose(title, method, "brent", MINIMA)
     f = prepare_call(f)
-    limit = operator_index(max_iterations)
+    limit = read_count(title, "max_iterations", max_iterations)
+    check_tolerance(title, tol)
     given = (x0,) if bounds is None else bounds
     ends = _spread(*[_as_floats(title, "x0" if bounds is None else "bounds", v) for v in given])
     shape = np.broadcast_shapes(np.shape(_probe(f, ends[0], args)), np.shape(ends[0]))
