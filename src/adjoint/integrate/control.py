@@ -38,18 +38,22 @@ class Controller:
     largest: float = 10.0
     hold: float = 1.0  # no step grows by less: factors of its matrix are kept
 
-    def factor(self, e: Value, before: Value, earlier: Value, k: float) -> Value:
-        """hₙ₊₁ / hₙ after an accepted step."""
-        e, before, earlier = (np.maximum(x, TINY) for x in (e, before, earlier))
-        found = self.safety * e ** (-self.first / k)
-        if self.second:
-            found = found * before ** (-self.second / k)
-        if self.third:
-            found = found * earlier ** (-self.third / k)
+    def factor(self, logs: tuple[Value, Value, Value], k: float) -> Value:
+        """hₙ₊₁ / hₙ after an accepted step, by the logarithms of the errors eₙ, eₙ₋₁, eₙ₋₂."""
+        betas = (self.first, self.second, self.third)
+        terms = [(-beta / k) * log for beta, log in zip(betas, logs, strict=True) if beta]
+        exponent = terms[0] if terms else 0.0 * logs[0]
+        for term in terms[1:]:
+            exponent = exponent + term
+        found = self.safety * np.exp(exponent)
         found = np.clip(found, self.smallest, self.largest)
         if self.hold > 1:
             found = np.where(np.logical_and(found >= 1, found < self.hold), 1.0, found)
         return found
+
+    def log(self, e: Value) -> Value:
+        """The logarithm of an error, as `factor` takes it."""
+        return np.log(np.maximum(e, TINY))
 
     def shrink(self, e: Value, k: float) -> Value:
         """h / hₙ after a rejected step; where the error is not finite the least."""

@@ -91,7 +91,7 @@ class _Now(NamedTuple):
     t: Value
     h: Value  # magnitude of the next step
     state: Any
-    errors: tuple[Value, Value]  # of the last two steps
+    errors: tuple[Value, Value]  # logarithms, of the last two steps
     code: Value
     counts: Counts
     saved: int | Value
@@ -158,7 +158,7 @@ def run(plan: Plan, system: System, settings: Settings, y0: Value, code: Value |
     if code is not None:
         start_code = np.where(code == RUNNING, start_code, code)
     begin = _Now(
-        s.t0, h, state, (np.float64(1.0), np.float64(1.0)), start_code.astype(np.int64),
+        s.t0, h, state, (np.float64(0.0), np.float64(0.0)), start_code.astype(np.int64),
         Counts(zero, zero, _as_int(evaluations), zero, zero, zero), zero, out, zero, np.float64(0.0),
         None if watch is None else watch.begin(s.t0, y0[:n], method.derivative(state)[:n], n),
         empty_rows(plan.dense, direction, y0, method_degree(ready, s.t0, state), n) if plan.dense else None,
@@ -183,10 +183,12 @@ def run(plan: Plan, system: System, settings: Settings, y0: Value, code: Value |
         after = stepper.attach(now.t, h, now.state, trial.state)
         y0, y1 = method.value(now.state)[:n], method.value(after)[:n]
         k = method.estimate_order + 1.0
+        errors = now.errors
         if fixed:
             following = now.h
         else:
-            factor = method.controller.factor(trial.error, now.errors[0], now.errors[1], k)
+            errors = (method.controller.log(trial.error), now.errors[0])
+            factor = method.controller.factor((*errors, now.errors[1]), k)
             factor = np.where(trial.growth > 0, trial.growth, factor)
             factor = np.where(trial.rejections > 0, np.minimum(factor, 1.0), factor)
             following = np.abs(trial.h) * factor
@@ -249,7 +251,7 @@ def run(plan: Plan, system: System, settings: Settings, y0: Value, code: Value |
             at = np.minimum(now.counts.steps, plan.dense - 1)
             rows = with_row(rows, at, Rows(now.t, h, y0, polynomial), accepted)
         return _Now(
-            reached, following, state, (np.maximum(trial.error, 1e-10), now.errors[0]), code.astype(np.int64), counts,
+            reached, following, state, errors, code.astype(np.int64), counts,
             saved, out, stop, trial.radius, seen, rows,
         )  # fmt: skip
 
@@ -314,7 +316,9 @@ def _tried(
             if found.failed is not None:
                 error = np.where(found.failed, np.nan, error)
             accepted = error <= 1.0
-            smaller = trial.h * method.controller.shrink(error, k if found.exponent is None else found.exponent)
+            exponent = k if found.exponent is None else found.exponent
+            # most steps are accepted: a branch, not a power that is thrown away
+            smaller = cond(accepted, lambda: trial.h, lambda: trial.h * method.controller.shrink(error, exponent))
             if found.failed is not None:
                 smaller = np.where(found.failed, 0.25 * trial.h, smaller)
         else:
