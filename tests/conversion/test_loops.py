@@ -43,3 +43,39 @@ def test_short_loops_that_branch_are_kept(size: int) -> None:
     np.testing.assert_allclose(program(x), total_distance(x), rtol=1e-14)
     np.testing.assert_allclose(ad.jit(ad.grad(total_distance))(x), ad.grad(total_distance)(x), rtol=1e-13)
     assert str(program).count("\n") < 250
+
+
+def add_to_rows(x):
+    n = len(x)
+    f = np.zeros((n, 2))
+    for i in range(n):
+        for j in range(i + 1, n):
+            d = x[i] - x[j]
+            if d < 0.7:
+                f[i] += d
+                f[j] -= d * d
+    return np.sum(f**2)
+
+
+def add_to_a_named_row(x):
+    n = len(x)
+    f = np.zeros((n, 2))
+    row = f[1]
+    for i in range(n):
+        if x[i] < 0.7:
+            f[i] += x[i]
+        row *= 1.1
+    return np.sum(f**2) + row[0]
+
+
+@pytest.mark.parametrize("f", [add_to_rows, add_to_a_named_row])
+@pytest.mark.parametrize("size", [3, 6, 12])
+def test_rows_that_are_added_to_behind_a_branch(f, size: int) -> None:
+    """f[i] += d makes a view for a moment; an iteration that is given up does not keep it alive."""
+    x = np.random.default_rng(size).normal(size=size)
+    assert ad.jit(f)(x) == pytest.approx(f(x), rel=1e-13)
+    step = 1e-6 * np.cos(np.arange(size))
+    slope = (f(x + step) - f(x - step)) / 2
+    assert ad.jit(ad.grad(f))(x) @ step == pytest.approx(slope, rel=1e-6)
+    several = np.stack([x, -x, 0.3 * x])
+    np.testing.assert_allclose(ad.jit(ad.vmap(f))(several), [f(v) for v in several], rtol=1e-12)

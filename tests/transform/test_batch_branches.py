@@ -188,3 +188,42 @@ def test_a_recursion_of_many_long_paths_runs_as_python() -> None:
     step = 1e-5
     differences = [(integral(v + step) - integral(v - step)) / (2 * step) for v in values]
     np.testing.assert_allclose(got, differences, rtol=1e-5)
+
+
+def merge_sort(values: list[Any]) -> list[Any]:
+    if len(values) < 2:
+        return values
+    middle = len(values) // 2
+    left, right, merged = merge_sort(values[:middle]), merge_sort(values[middle:]), []
+    i = j = 0
+    while i < len(left) and j < len(right):
+        if left[i] < right[j]:
+            merged.append(left[i])
+            i += 1
+        else:
+            merged.append(right[j])
+            j += 1
+    return [*merged, *left[i:], *right[j:]]
+
+
+@pytest.mark.filterwarnings("ignore:jit of:RuntimeWarning")
+def test_what_is_out_of_bounds_on_a_path_that_nobody_takes() -> None:
+    f = lambda x: sum(k * v for k, v in enumerate(merge_sort(list(x))))
+    for size in (2, 3, 6):
+        several = np.random.default_rng(size).normal(size=(3, size))
+        expected = np.sort(several) @ np.arange(size)
+        agree(ad.jit(ad.vmap(f))(several), expected)
+
+
+def test_indices_of_elements_that_take_another_path() -> None:
+    """x[k] for k < 3 alone: elsewhere the index is out of bounds, and nobody reads there."""
+
+    def f(x: Any, k: Any) -> Any:
+        if k < 3:
+            return x[k] ** 2
+        return x[0] - k
+
+    x, k = np.arange(1.0, 4.0), np.array([0, 2, 5, 7])
+    with config.override(convert=False):
+        agree(ad.jit(ad.vmap(f, in_axes=(None, 0)))(x, k), np.array([1.0, 9.0, -4.0, -6.0]))
+        agree(ad.jit(ad.vmap(ad.grad(f), in_axes=(None, 0)))(x, k)[:, 0], np.array([2.0, 0.0, 1.0, 1.0]))

@@ -26,7 +26,7 @@ from adjoint.conversion.remarks import remark
 from adjoint.conversion.rolling import roll_counted, roll_while
 from adjoint.conversion.sharing import answer, stays_python
 from adjoint.conversion.truths import all_of, negate
-from adjoint.program.journal import noting_arrays, pass_on_array
+from adjoint.program.journal import WrittenArrays, note_array, noting_arrays
 from adjoint.program.program import Program
 from adjoint.program.record import Record
 from adjoint.program.subprograms import all_equations
@@ -104,12 +104,13 @@ class Mark:
 
     def __init__(self) -> None:
         trace = live_trace()
+        assert trace is not None
+        self.arrays = WrittenArrays(trace.level)
         while trace is not None and not isinstance(trace, Record):
             trace = trace.outer
         assert trace is not None
         self.record = trace
         self.equations, self.log = len(trace.equations), Log(is_region=False)
-        self.arrays: dict[int, Any] = {}  # traced arrays that were written to, and what they held
         self.shadows = dict(trace.shadows) if isinstance(trace, Region) else None
 
     def run(self, body: Block, state: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -138,9 +139,8 @@ class Mark:
     def undo(self) -> None:
         """As if it had not been."""
         self.log.restore()
-        for array, held in self.arrays.values():
+        for array, held in self.arrays.take():
             array._adopt(held)
-        self.arrays.clear()  # views that the iteration made are not alive because of us
         if isinstance(self.record, Region) and self.shadows is not None:
             self.record.shadows = self.shadows
         self.record.truncate(self.equations)
@@ -148,8 +148,8 @@ class Mark:
     def keep(self) -> None:
         """What was written is noted further out."""
         self.log.pass_on()
-        for array, held in self.arrays.values():
-            pass_on_array(array, held)
+        for array, held in self.arrays.take():
+            note_array(array, held)
 
 
 def run_for(

@@ -7,6 +7,7 @@ must start from the same state, or the second run would see other numbers than t
 from __future__ import annotations
 
 import itertools
+import weakref
 from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -78,12 +79,37 @@ def note(holder: Holder) -> None:
         watching.note(holder)
 
 
-_arrays: ContextVar[dict[int, tuple[Any, Any]] | None] = ContextVar("adjoint_written_arrays", default=None)
+class WrittenArrays:
+    """What traced arrays held before they were written to.
+
+    Nobody else may refer to one of them, a view that `f[i] += x` made: it is not alive because of us. Arrays of
+    branches, bodies and transformations that begin later (above `level`) end before anything is undone.
+    """
+
+    def __init__(self, level: int) -> None:
+        self.level = level
+        self._held: dict[int, tuple[weakref.ref[Any], Any]] = {}  # by identity: the array and a snapshot
+
+    def add(self, array: Any, held: Any = None) -> None:
+        """An array is about to be written to, or was: then it held `held`. What was noted first counts."""
+        key = id(array)
+        if key not in self._held and array._trace.level <= self.level:
+            reference = weakref.ref(array, lambda _: self._held.pop(key, None))
+            self._held[key] = reference, array.snapshot() if held is None else held
+
+    def take(self) -> list[tuple[Any, Any]]:
+        """The arrays that are alive, and what they held; nothing is noted afterwards."""
+        alive = [(array, held) for reference, held in self._held.values() if (array := reference()) is not None]
+        self._held.clear()
+        return alive
+
+
+_arrays: ContextVar[WrittenArrays | None] = ContextVar("adjoint_written_arrays", default=None)
 
 
 @contextmanager
-def noting_arrays(written: dict[int, tuple[Any, Any]]) -> Generator[None]:
-    """Keep what traced arrays hold before they are written to inside: by identity, the array and a snapshot."""
+def noting_arrays(written: WrittenArrays) -> Generator[None]:
+    """Keep what traced arrays hold before they are written to inside."""
     token = _arrays.set(written)
     try:
         yield
@@ -91,15 +117,8 @@ def noting_arrays(written: dict[int, tuple[Any, Any]]) -> Generator[None]:
         _arrays.reset(token)
 
 
-def note_array(array: Any) -> None:
-    """A traced array is about to be written to."""
-    written = _arrays.get()
-    if written is not None and id(array) not in written:
-        written[id(array)] = (array, array.snapshot())
-
-
-def pass_on_array(array: Any, held: Any) -> None:
-    """What an array held before it was written to, for what is noted further out."""
+def note_array(array: Any, held: Any = None) -> None:
+    """A traced array is about to be written to, or was and held `held` before."""
     written = _arrays.get()
     if written is not None:
-        written.setdefault(id(array), (array, held))
+        written.add(array, held)

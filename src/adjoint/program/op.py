@@ -81,6 +81,7 @@ class Op(ABC):
     is_view: ClassVar[bool] = False  # names elements of its first argument in another order: costs nothing
     is_elementwise: ClassVar[bool] = False  # element i of z depends on elements i of the x's alone, broadcast
     is_selection: ClassVar[bool] = False  # every element of z is an element of an x, or a constant
+    has_indices: ClassVar[bool] = False  # its parameters are indices, which must lie within bounds
     is_movement: ClassVar[bool] = False  # moves numbers about, without arithmetic
     is_marker: ClassVar[bool] = False  # its results are its first arguments: it concerns derivatives alone
     contracts: ClassVar[bool] = False  # sums products over shared axes: its result costs much for its size

@@ -69,6 +69,8 @@ class PathBatch(Batch):
     def apply(self, op: Op, args: Sequence[Value]) -> Value:
         self.applied += 1
         if not op.effect:
+            if self.taken is not None and op.has_indices and op.parameters:
+                args = [*args[: -op.parameters], *map(self._within, args[-op.parameters :])]
             return super().apply(op, args)
         if len(self.questions) >= len(self.script):  # else the path that this one branched off from has done it
             kept: list[Value] = [a.snapshot() if isinstance(a, Tracer) else np.array(a)[()] for a in args]
@@ -77,6 +79,23 @@ class PathBatch(Batch):
                 op, kept = guarded.guarded(), [BatchTracer(self, self.taken), *kept]
             self.waiting.append((op, kept))
         return ()
+
+    def _within(self, index: Value) -> Value:
+        """An index that is 0 for the batch elements that do not take this path: theirs may be out of bounds."""
+        if not (isinstance(index, BatchTracer) and index._trace is self and index._mapped and index.dtype.kind in "iu"):
+            return index
+        taken: Any = np.reshape(self.taken, (self.size,) + (1,) * index.ndim)
+        return BatchTracer(self, np.where(taken, index._value, np.zeros((), index.dtype)))
+
+    def is_taken(self) -> bool:
+        """Whether a batch element takes this path. An answer that nobody has is found before what follows from it."""
+        taken: Any = None
+        for truth, answer, _ in self.questions:
+            truth = truth if answer else np.logical_not(truth)
+            taken = truth if taken is None else np.logical_and(taken, truth)
+            if not bool(np.any(taken)):
+                return False
+        return True
 
     def perform(self) -> None:
         """Write down the effects that have waited, in order."""
@@ -176,7 +195,7 @@ class Paths:
                 leaves = [check_leaf(leaf) for leaf in leaves]
         except Exception:
             self.changes.restore()
-            if trace.taken is not None and not bool(np.any(trace.taken)):
+            if not trace.is_taken():
                 return None
             trace.perform()  # what was to be printed before an error helps to find it
             raise

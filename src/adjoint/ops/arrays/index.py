@@ -98,6 +98,7 @@ class Gather(Linear):
 
     is_movement = True
     is_selection = True
+    has_indices = True
 
     count: int
     sparse = True
@@ -159,6 +160,7 @@ class ScatterSum(Linear):
     """
 
     size_fields = ("shape", "keys")
+    has_indices = True
 
     shape: tuple[Any, ...]
     dtype: np.dtype[Any]
@@ -232,6 +234,7 @@ class ScatterSet(Linear):
 
     is_movement = True
     is_selection = True
+    has_indices = True
     size_fields = ("index",)
 
     index: Key

@@ -34,6 +34,7 @@ class ScatterAdd(Linear):
     """
 
     size_fields = ("views", "index")
+    has_indices = True
 
     views: tuple[View, ...]
     index: Key
