@@ -63,6 +63,7 @@ HOOKS = {
     "program.trace.provide_programs": "transform.subprograms: loops and branches transform their bodies by the trace",
     "ops.operators.FUNCTIONS": "numpy.dispatch: the functions behind __array_function__",
     "ops.operators.GENERAL": "numpy: what operators leave to the functions (keywords of ufuncs, assignment)",
+    "ops.operators.answer_operators": "numpy.selected: what a mask selects answers operators beside traced values",
     "ops.operators.install": "numpy: traced values have operators once the functions behind them are there",
     "ops.control.call.run_with": "jit.pipeline: programs that are called with plain values run compiled",
     "ops.linalg.spectral_function.expand_with": "transform.expansion: Taylor coefficients of a user function",

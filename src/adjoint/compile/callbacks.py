@@ -7,6 +7,7 @@ The kernel calls one Python function, with the number of the equation and a tabl
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -18,13 +19,18 @@ from adjoint.compile.code import interpreter
 from adjoint.compile.emit import Emitter, Shared, Unsupported, lowers
 from adjoint.compile.ir import Function, Value
 from adjoint.compile.regions import NeedsPython
+from adjoint.compile.statuses import CHECK_FAILED
 from adjoint.compile.views import strides_of
 from adjoint.ops.control.guards import Expect
+from adjoint.ops.effects import Check, Effect, Raise
 from adjoint.program.program import Atom, Equation, Literal
 
 
-def write_callback(emitter: Emitter, eq: Equation) -> None:
-    """Call NumPy: the operands are contiguous in memory, and so will be the results."""
+def write_callback(emitter: Emitter, eq: Equation, only_if: Value | None = None) -> None:
+    """Call NumPy: the operands are contiguous in memory, and so will be the results.
+
+    `only_if`: a truth value without which the call is not made, of an equation that has no results.
+    """
     shared, f = emitter.shared, emitter.f
     if not eq.op.effect and not eq.op.opaque and all(0 in v.type.shape for v in eq.outputs):
         return  # nothing to compute
@@ -37,7 +43,7 @@ def write_callback(emitter: Emitter, eq: Equation) -> None:
         raise NeedsPython
     slot = len(shared.callbacks)
     shared.callbacks.append(eq)
-    if emitter.times > 1 and not eq.op.is_exceptional:
+    if emitter.times > 1 and not eq.op.is_exceptional and only_if is None:
         shared.looped.append(eq)
     pointers = [_contiguous(emitter, a) for a in eq.inputs if not isinstance(a, Literal)]
     pointers += [emitter.pointer(v) for v in eq.outputs]
@@ -45,12 +51,16 @@ def write_callback(emitter: Emitter, eq: Equation) -> None:
     f.store(f.index(0), table, 8)
     for k, pointer in enumerate(pointers):
         f.store(pointer, f.element(table, f.index(k + 1), "ptr"), 8)
-    write_attention(emitter)
-    f.call_address(emitter.python(), "i64", f.index(slot), table)
-    # what Python returns is not defined when a signal is handled before its first line: it says so in the table
-    emitter.leave_if(f.icmp("eq", f.load("i64", table, 8), f.index(0)), -1)
-    shared.work += 1e4 * emitter.times
-    shared.steps.append(f"{eq.op.title}: NumPy")
+    with f.when(only_if) if only_if is not None else nullcontext():
+        write_attention(emitter)
+        f.call_address(emitter.python(), "i64", f.index(slot), table)
+        # what Python returns is not defined when a signal is handled before its first line: it says so in the table
+        emitter.leave_if(f.icmp("eq", f.load("i64", table, 8), f.index(0)), -1)
+    if only_if is None:
+        shared.work += 1e4 * emitter.times
+        shared.steps.append(f"{eq.op.title}: NumPy")
+    else:
+        shared.steps.append(f"{eq.op.title}: NumPy where it fails")
 
 
 def _contiguous(emitter: Emitter, atom: Atom) -> Value:
@@ -96,6 +106,34 @@ def _write_answer(f: Any, value: Any, dtype: np.dtype[Any], question: str, answe
             return f.fcmp("oeq", whole, f.same(value, float(answer)))
         return f.icmp("eq", value, f.same(value, int(answer)))
     return None
+
+
+@lowers(Check, Raise)
+def write_refusal(emitter: Emitter, op: Effect, eq: Equation) -> None:
+    """A check that fails asks Python for what to say, or ends the function with a status where there is no Python."""
+    f = emitter.f
+    flags = eq.inputs[: op.guards + isinstance(op, Check)]
+    plain = not op.batches and all(a.type.dtype.kind == "b" and a.type.shape == () for a in flags)
+    if not plain:
+        write_callback(emitter, eq)
+        return
+    values = [_truth(emitter, a) for a in flags]
+    failed = f.constant("i1", 1)
+    for value in values[: op.guards]:
+        failed = f.binary("and", failed, value)
+    for value in values[op.guards :]:
+        failed = f.binary("and", failed, f.binary("xor", value, f.constant("i1", 1)))
+    if emitter.shared.standalone:
+        emitter.leave_if(failed, CHECK_FAILED)
+    else:
+        write_callback(emitter, eq, only_if=failed)
+
+
+def _truth(emitter: Emitter, atom: Any) -> Value:
+    f = emitter.f
+    if isinstance(atom, Literal):
+        return f.constant("i1", int(bool(atom.value)))
+    return f.icmp("ne", f.load("i8", emitter.view(atom).pointer, 1), f.constant("i8", 0))
 
 
 def write_raised(shared: Shared) -> None:

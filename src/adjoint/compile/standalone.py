@@ -17,17 +17,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from adjoint.compile.callbacks import write_callback
-from adjoint.compile.emit import Emitter, lowers
 from adjoint.compile.ir import Function, Module, Value
 from adjoint.compile.lower import LoweredCode
 from adjoint.compile.memory import ALIGNMENT
 from adjoint.compile.statuses import NO_MEMORY
 from adjoint.compile.symbolic_sizes import Fact, Polynomial, Sym
-from adjoint.ops.effects import Check, Effect, Raise
-from adjoint.program.program import Equation, Literal
 
-OTHER_SIZES, CHECK_FAILED = -20, -21  # statuses beside those of every kernel
+OTHER_SIZES = -20  # a status beside those of every kernel
 MOST_BYTES = 2**46
 RELATIONS = {"lt": "slt", "le": "sle", "gt": "sgt", "ge": "sge", "eq": "eq", "ne": "ne"}
 # What C passes by value, as LLVM's types; all else goes by its address.
@@ -168,28 +164,3 @@ def _all_hold(f: Function, facts: Sequence[Fact], sizes: Mapping[str, Value]) ->
         wanted = answer if fact.holds else f.binary("xor", answer, f.constant("i1", 1))
         result = f.binary("and", result, wanted)
     return result
-
-
-@lowers(Check, Raise)
-def write_refusal(emitter: Emitter, op: Effect, eq: Equation) -> None:
-    """Where there is no Python, a check that fails ends the function with a status; else Python is asked."""
-    f = emitter.f
-    flags = eq.inputs[: op.guards + isinstance(op, Check)]
-    plain = not op.batches and all(a.type.dtype.kind == "b" and a.type.shape == () for a in flags)
-    if not emitter.shared.standalone or not plain:
-        write_callback(emitter, eq)
-        return
-    values = [_truth(emitter, a) for a in flags]
-    failed = f.constant("i1", 1)
-    for value in values[: op.guards]:
-        failed = f.binary("and", failed, value)
-    for value in values[op.guards :]:
-        failed = f.binary("and", failed, f.binary("xor", value, f.constant("i1", 1)))
-    emitter.leave_if(failed, CHECK_FAILED)
-
-
-def _truth(emitter: Emitter, atom: Any) -> Value:
-    f = emitter.f
-    if isinstance(atom, Literal):
-        return f.constant("i1", int(bool(atom.value)))
-    return f.icmp("ne", f.load("i8", emitter.view(atom).pointer, 1), f.constant("i8", 0))

@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from adjoint.compile.standalone import CHECK_FAILED, OTHER_SIZES, passes_by_value
-from adjoint.compile.statuses import MESSAGES, NO_MEMORY
+from adjoint.compile.standalone import OTHER_SIZES, passes_by_value
+from adjoint.compile.statuses import CHECK_FAILED, MESSAGES, NO_MEMORY
 from adjoint.program.types import ArrayType
 
 C_TYPES = {

@@ -17,6 +17,7 @@ from adjoint.base.errors import ControlFlowError, TraceError
 from adjoint.base.source import describe, here
 from adjoint.numpy.dispatch import as_array, give, implements, into, is_traced, normal_axis
 from adjoint.numpy.inplace import laid_out, living_views, settle, viewed
+from adjoint.numpy.selected import Selected, find_positions, is_open, is_same, put_selected, take_selected
 from adjoint.ops.arrays.index import Gather, ScatterSet, Slice
 from adjoint.ops.arrays.rearrange import Transpose, inverse_permutation
 from adjoint.program.layout import slice_strides
@@ -104,6 +105,8 @@ def positions_of(mask: Value, call: str) -> tuple[Value, ...]:
     while isinstance(value, Tracer) and not hasattr(value._trace, "ask"):
         value = value._value
     trace: Any = value._trace if isinstance(value, Tracer) else None
+    if is_open(mask):
+        return find_positions(mask)
     return trace.positions(value) if hasattr(trace, "positions") else np.nonzero(plain_mask(mask, call))
 
 
@@ -188,6 +191,8 @@ def getitem(x: Value, index: Any) -> Value:
         put = ScatterSet(("slice", items))
         return viewed(z, x, op, put, key=items, scalar=True)
     whole: tuple[Any, ...] = index  # type: ignore[assignment]  (a tuple by now)
+    if (positions := _selection(x, whole)) is not None:
+        return take_selected(x, positions)
     plan = plan_of(x.shape, whole)
     z = _gathered(x, plan)
     if not isinstance(x, Tracer) or not all(map(_is_basic, whole)):
@@ -203,6 +208,18 @@ def getitem(x: Value, index: Any) -> Value:
         scalar=any(part is Ellipsis for part in whole),
         layout=lambda kind, strides: slice_strides(kind, strides, items),
     )
+
+
+def _selection(x: Value, index: tuple[Any, ...]) -> Sequence[Any] | None:
+    """The positions that an index stands for when it is a mask of which nobody knows how many it selects, or those."""
+    if index and all(isinstance(part, Selected) for part in index):
+        return index if all(part.dtype.kind in "iu" for part in index) else None
+    mask = index[0] if len(index) == 1 else None
+    if isinstance(mask, Tracer) and mask.dtype.kind == "b" and mask.ndim and is_open(mask):
+        _check_mask(mask, x.shape, [])
+        found = find_positions(mask)
+        return found if isinstance(found[0], Selected) else None
+    return None
 
 
 class Where(NamedTuple):
@@ -278,6 +295,11 @@ def updated(x: Value, index: Any, v: Value) -> Value:
     index = index if isinstance(index, tuple) else (index,)
     if len(index) == 1 and isinstance(index[0], Tracer) and index[0].dtype.kind == "b" and np.ndim(v) == 0:
         return np.where(_spread_mask(index[0], x.ndim), _fitted(v, (), x), x)
+    if (positions := _selection(x, index)) is not None:
+        mask = positions[0].mask
+        if not all(p.is_position and is_same(p.mask, mask) for p in positions) or len(positions) != mask.ndim:
+            positions[0].refuse("x[i] = v with an i that is not np.nonzero(mask)")
+        return put_selected(x, mask, v)
     items = _basic_items(index, x.ndim)
     if items is not None:
         target = Slice(items).result_type(x.type)
@@ -323,10 +345,12 @@ def _fitted(v: Value, shape: tuple[Any, ...], x: Value) -> Value:
 
 @implements(np.take)
 def take(a: Value, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Value:
-    indices = indices if isinstance(indices, Tracer) else np.asarray(indices)
+    indices = indices if isinstance(indices, Tracer | Selected) else np.asarray(indices)
     if axis is None:
         a, axis = np.ravel(a), 0
     axis = normal_axis(axis, np.ndim(a))
+    if isinstance(indices, Selected):
+        return take_selected(a, [indices]) if axis == 0 else indices.refuse(f"np.take with axis={axis}")
     n = np.shape(a)[axis]
     if mode == "clip":
         indices = np.clip(indices, 0, n - 1)

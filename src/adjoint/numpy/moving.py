@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.numpy.dispatch import as_array, implements, into, normal_axes, normal_axis
-from adjoint.numpy.indexing import getitem
+from adjoint.numpy.indexing import getitem, take
 from adjoint.numpy.inplace import laid_out, viewed
 from adjoint.numpy.shaping import convert
 from adjoint.ops.arrays.index import Gather, ScatterSum
@@ -159,12 +159,12 @@ def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Value
     axis = normal_axis(axis, a.ndim)
     if np.ndim(condition) != 1:
         raise ValueError("condition must be a 1-d array")
-    return into(out, np.take(a, np.nonzero(as_array(condition))[0], axis=axis))
+    return into(out, take(a, np.nonzero(as_array(condition))[0], axis=axis))
 
 
 @implements(np.extract)
 def extract(condition: Any, arr: Any) -> Value:
-    return np.take(np.ravel(as_array(arr)), np.nonzero(np.ravel(as_array(condition)))[0])
+    return take(np.ravel(as_array(arr)), np.nonzero(np.ravel(as_array(condition)))[0])
 
 
 @implements(np.choose)

@@ -11,6 +11,7 @@ from adjoint.numpy.dispatch import as_array, implements, is_traced, normal_axes,
 from adjoint.numpy.indexing import positions_of, take
 from adjoint.numpy.inplace import laid_out
 from adjoint.numpy.joining import static
+from adjoint.numpy.selected import is_open, refuse
 from adjoint.numpy.shaping import convert
 from adjoint.ops.arrays.index import ScatterSum
 from adjoint.ops.arrays.search import ArgPartition, SearchSorted
@@ -24,7 +25,7 @@ FEW = 64  # so many elements are sorted as quickly as parted
 def nonzero(a: Value) -> Any:
     if a.ndim == 0:
         raise ValueError("Calling nonzero on 0d arrays is not allowed. Use np.atleast_1d(scalar).nonzero() instead.")
-    return positions_of(np.not_equal(a, 0), "np.nonzero")
+    return positions_of(a if a.dtype.kind == "b" else np.not_equal(a, 0), "np.nonzero")
 
 
 @implements(np.flatnonzero)
@@ -227,7 +228,10 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Value:
     kept = np.not_equal(filt, 0)
     index = [slice(None)] * filt.ndim
     for i in axes:
-        found = positions_of(np.any(kept, axis=tuple(k for k in range(filt.ndim) if k != i)), "np.trim_zeros")[0]
+        mask = np.any(kept, axis=tuple(k for k in range(filt.ndim) if k != i))
+        if is_open(mask):
+            refuse("np.trim_zeros", mask)
+        found = positions_of(mask, "np.trim_zeros")[0]
         if len(found) == 0:
             index[i] = slice(0, 0)
             continue

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from adjoint.base.errors import ControlFlowError
-from adjoint.base.source import describe, here
 from adjoint.numpy.dispatch import as_array, implements, normal_axis
 from adjoint.numpy.indexing import getitem, positions_of
 from adjoint.numpy.searching import lexsort
+from adjoint.numpy.selected import gaps
+from adjoint.program.trace import Tracer
 from adjoint.program.types import Value
 
 PAIRS = 1 << 14  # so many pairs are compared one by one; more elements are searched for in a sorted vector
@@ -42,12 +42,6 @@ class UniqueInverse(NamedTuple):
 
 def _groups(rows: Value, order: Any, equal_nan: bool) -> Unique:
     """The distinct ones of the first axis, from the order in which equal ones are neighbors."""
-    trace = getattr(order, "_trace", None)
-    if trace is not None and not (hasattr(trace, "positions") or hasattr(trace, "common")):
-        raise ControlFlowError(
-            f"np.unique of a traced {rows.type}, at {describe(here())}: how many elements differ is not known here. "
-            "Use np.sort, and keep the shape."
-        )
     n = order.shape[0]
     ordered = getitem(rows, order)
     differs = np.not_equal(ordered[1:], ordered[:-1])
@@ -59,7 +53,7 @@ def _groups(rows: Value, order: Any, equal_nan: bool) -> Unique:
     inverse = getitem(np.cumsum(new) - 1, np.argsort(order))
     (firsts,) = positions_of(new, "np.unique")
     indices = getitem(order, firsts)
-    return Unique(getitem(rows, indices), indices, inverse, np.diff(np.append(firsts, n)))
+    return Unique(getitem(rows, indices), indices, inverse, gaps(firsts, n))
 
 
 def _unique(x: Any, equal_nan: bool = True) -> Unique:
@@ -150,7 +144,8 @@ def _together(first: Value, second: Value) -> tuple[Value, Value, Value]:
 @implements(np.setxor1d)
 def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Value:
     first, second = (np.ravel(as_array(a)) if assume_unique else _unique(a).values for a in (ar1, ar2))
-    if first.shape[0] + second.shape[0] == 0:
+    total = first.shape[0] + second.shape[0]
+    if not isinstance(total, Tracer) and total == 0:
         return np.concatenate([first, second])
     _, _, ordered = _together(first, second)
     edge = np.concatenate([[True], np.not_equal(ordered[1:], ordered[:-1]), [True]])

@@ -46,6 +46,8 @@ def coerced(what: str, value: Value) -> Value:
     """A plain array or number from whatever an operator was given beside a traced value; nothing is lost on the way."""
     if type(value) in PLAIN or isinstance(value, Tracer):
         return value
+    if type(value) in _answering:
+        raise StandsApart
     if isinstance(value, _SEQUENCE):
         if _holds_traced(value):
             raise TraceError(
@@ -81,6 +83,19 @@ def _holds_traced(value: Any) -> bool:
     return isinstance(value, Tracer) or (isinstance(value, _SEQUENCE) and any(_holds_traced(v) for v in value))
 
 
+class StandsApart(Exception):
+    """An operand that answers operators and ufuncs itself."""
+
+
+_answering: set[type] = set()
+
+
+def answer_operators(cls: type) -> None:
+    """Let a class of ours, which has the protocols of arrays, answer operators and functions beside traced values."""
+    _answering.add(cls)
+    _apart[cls] = True
+
+
 def apply_two(op: Op, x: Value, y: Value) -> Value:
     """A primitive of two arguments, at least one of them traced."""
     if isinstance(x, Tracer):
@@ -109,14 +124,21 @@ def _array_ufunc(self: Tracer, ufunc: Any, method: str, *inputs: Any, **kwargs: 
             if op.flat and is_deciding[_frame(1).f_code.co_filename]:
                 refuse_decision(self)
             if len(inputs) == 2:
-                return apply_two(op, *inputs)
+                try:
+                    return apply_two(op, *inputs)
+                except StandsApart:
+                    return NotImplemented
             if len(inputs) == 1:
                 x = inputs[0]
                 return x._trace.apply_one(op, x)
+    if _answering and any(type(x) in _answering for x in inputs):
+        return NotImplemented
     return GENERAL["ufunc"](ufunc, method, inputs, kwargs)
 
 
 def _array_function(self: Tracer, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+    if _answering and not _answering.isdisjoint(types):
+        return NotImplemented
     ours = FUNCTIONS.get(func)
     return ours(*args, **kwargs) if ours is not None else GENERAL["function"](func, args, kwargs)
 

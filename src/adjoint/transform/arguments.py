@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, cast
 import numpy as np
 
 from adjoint import tree
-from adjoint.base.errors import DtypeError, TraceError
+from adjoint.base.errors import ControlFlowError, DtypeError, TraceError
 from adjoint.base.suggestions import did_you_mean
 from adjoint.ops.arrays.rearrange import Convert
 from adjoint.program.record import RecordTracer, is_constant
@@ -74,6 +74,8 @@ def _convert(leaf: Any, name: str) -> Any:
         raise DtypeError(f"{name} is a np.matrix, whose * means something else. Convert it with np.asarray first.")
     try:
         return np.asarray(leaf) if hasattr(leaf, "__array__") else np.from_dlpack(leaf)
+    except ControlFlowError:
+        raise
     except (TypeError, ValueError, BufferError, RuntimeError) as problem:
         raise DtypeError(f"{name} is a {type(leaf).__name__} that does not convert to an array: {problem}") from problem
 
