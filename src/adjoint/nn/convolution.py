@@ -12,7 +12,7 @@ from adjoint import tree
 from adjoint.base.source import user_facing
 from adjoint.nn import initializers
 from adjoint.nn.initializers import Initializer
-from adjoint.nn.locating import checked_array, checked_input, shown
+from adjoint.nn.locating import LayerShapeError, checked_array, checked_input, shown
 from adjoint.nn.normalization import along
 from adjoint.program.types import Value
 from adjoint.signal import conv, conv_transpose
@@ -98,6 +98,8 @@ class Conv:
             x, self.weight, stride=self.stride, padding=self.padding, dilation=self.dilation, groups=self.groups,
             channels=self.channels,
         )  # fmt: skip
+        if 0 in y.shape and 0 not in x.shape:
+            raise LayerShapeError(self.title, f"x is {x.shape}, smaller than the kernel; pad it, or take a smaller one")
         return y if self.bias is None else y + along(self.bias, axis % y.ndim, y.ndim)
 
 

@@ -17,6 +17,7 @@ from adjoint.nn.locating import (
     LayerDtypeError,
     LayerShapeError,
     check_dtype,
+    check_init,
     checked_array,
     checked_input,
     shown,
@@ -60,6 +61,7 @@ class Linear:
         dtype: Any = np.float64,
     ) -> Linear:
         """Random weights, and a bias of zeros."""
+        check_init("Linear", weight, inputs=inputs, outputs=outputs)
         return cls(weight(rng, (inputs, outputs), dtype), np.zeros(outputs, dtype) if bias else None)
 
     __repr__ = shown

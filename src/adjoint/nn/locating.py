@@ -15,7 +15,16 @@ from adjoint.base.errors import AdjointError, DtypeError, ShapeError
 from adjoint.program.types import Value
 from adjoint.signal.geometry import as_values
 
-__all__ = ["LayerDtypeError", "LayerShapeError", "apply", "checked_array", "checked_input", "shown", "title_of"]
+__all__ = [
+    "LayerDtypeError",
+    "LayerShapeError",
+    "apply",
+    "check_init",
+    "checked_array",
+    "checked_input",
+    "shown",
+    "title_of",
+]
 
 
 FEW = 24  # numbers that are shown one by one
@@ -88,6 +97,15 @@ def checked_array(layer: Any, name: str, call: str) -> None:
     if isinstance(first, int):
         kind = type(layer).__name__
         raise TypeError(f"{kind}: {name} is {given!r}, and no array. Write nn.{kind}.init({call}), which makes one.")
+
+
+def check_init(kind: str, weight: Any, **sizes: Any) -> None:
+    """Refuse sizes that are no positive integers, and initial values that are no function."""
+    for name, size in sizes.items():
+        if not isinstance(size, int | np.integer) or size < 1:
+            raise ValueError(f"{kind}: {name}={size!r}; sizes are integers, at least 1.")
+    if not callable(weight):
+        raise TypeError(f"{kind}: weight={weight!r}; it is a function, one of nn.initializers, as he_normal.")
 
 
 def checked_input(layer: Any, x: Any, weight: Value, size: int, axis: int = -1, name: str = "x") -> Value:

@@ -87,6 +87,8 @@ class NetworkEstimator(learn.base.BaseEstimator):
         if not callable(activation):
             raise ValueError(f"activation={self.activation!r}; it is a function, or one of {', '.join(ACTIVATIONS)}.")
         hidden = (self.hidden,) if isinstance(self.hidden, int | np.integer) else self.hidden
+        if not all(isinstance(size, int | np.integer) and size > 0 for size in hidden):
+            raise ValueError(f"hidden={self.hidden!r}; it is a tuple of the sizes of the layers between, as (100,).")
         sizes = [X.shape[1], *hidden, outputs]
         return MLP.init(rng.at(2), sizes, activation=activation, dropout=self.dropout, dtype=dtype)
 
@@ -106,6 +108,8 @@ class NetworkEstimator(learn.base.BaseEstimator):
         rows = np.arange(len(X))
         if self.validation is not None and not goes_on:
             held, rows = self._hold_out(rng, columns)
+        if self.batch != "auto" and not isinstance(self.batch, int | np.integer):
+            raise ValueError(f'batch={self.batch!r}; it is a number of examples, or "auto".')
         size = min(LARGEST, len(rows)) if self.batch == "auto" else min(int(self.batch), len(rows))
         data = Arrays({name: column[rows] for name, column in columns.items()})
         run = fit(

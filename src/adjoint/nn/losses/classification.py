@@ -60,6 +60,11 @@ def cross_entropy(z: Any, y: Any, smoothing: float = 0.0, base: float = np.e) ->
     """
     z, y = as_array(z), as_array(y)
     k = z.shape[-1] if z.shape else 0
+    if not k:
+        raise ShapeError(f"losses.cross_entropy: the logits have shape {z.shape}; their last axis is that of classes. "
+                         "One logit of two classes is for losses.logistic.")  # fmt: skip
+    if not isinstance(smoothing, TRACED) and not 0 <= smoothing <= 1:
+        raise ValueError(f"losses.cross_entropy: smoothing is {smoothing}; it lies between 0 and 1.")
     if y.dtype.kind not in "biufc":
         raise TypeError(f"losses.cross_entropy: the classes are of type {y.dtype}; they are integers from 0 on, which "
                         "names, numbers = np.unique(y, return_inverse=True) makes.")  # fmt: skip
@@ -136,6 +141,8 @@ def focal(z: Any, y: Any, gamma: float = 2.0) -> Value:
     ad.nn.losses.focal(np.zeros(2), 0)  # → 0.173286…
     ```
     """
+    if not isinstance(gamma, TRACED) and not np.all(np.asarray(gamma) >= 0):
+        raise ValueError(f"losses.focal: gamma is {gamma}; it must not be negative.")
     loss = cross_entropy(z, y)
     chosen = np.take_along_axis(softargmax(as_array(z)), as_array(y)[..., None], axis=-1)[..., 0]
     return (1.0 - chosen) ** gamma * loss

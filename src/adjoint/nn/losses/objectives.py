@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from adjoint import tree
+from adjoint.base.errors import ShapeError
 from adjoint.base.source import user_facing
 from adjoint.nn.losses.shapes import as_array
 from adjoint.program.types import Value
@@ -106,4 +107,8 @@ def average(predictions: Sequence[Any], weights: Any = None) -> Any:
     chosen = np.full(count, 1.0 / count) if weights is None else as_array(weights)
     if chosen.shape != (count,):
         raise ValueError(f"losses.average: there are {count} models and weights of shape {chosen.shape}.")
+    shapes = [[np.shape(leaf) for leaf in tree.leaves(each)] for each in predictions]
+    for number, other in enumerate(shapes):
+        if other != shapes[0]:
+            raise ShapeError(f"losses.average: number {number} has arrays of shapes {other}, and number 0 {shapes[0]}.")
     return tree.map(lambda *leaves: sum((w * leaf for w, leaf in zip(chosen, leaves, strict=True)), 0.0), *predictions)

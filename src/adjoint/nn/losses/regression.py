@@ -91,6 +91,9 @@ def gaussian_nll(mean: Any, scale: Any, y: Any) -> Value:
     ```
     """
     mean, y = match_shapes("gaussian_nll", mean, y)
+    if not isinstance(scale, TRACED) and not np.all(np.asarray(scale) > 0):
+        raise ValueError("losses.gaussian_nll: the scale must be above zero; predict its logarithm, or take "
+                         "nn.softplus of what the network gives.")  # fmt: skip
     return np.log(scale) + 0.5 * np.log(2 * np.pi) + 0.5 * ((y - mean) / scale) ** 2
 
 

@@ -98,6 +98,8 @@ def generate(
     is_bytes = isinstance(prompt, bytes | bytearray)
     tokens: Value = np.frombuffer(bytes(prompt), np.uint8).astype(np.int64) if is_bytes else as_values(prompt)
     length = tokens.shape[-1] if tokens.ndim else 0
+    if n < 0 or temperature < 0:
+        raise ValueError(f"generate: n={n} tokens at temperature={temperature}; neither can be negative.")
     if not length:
         raise ShapeError("generate: the prompt is empty; begin with one token at least, that of the beginning, say.")
     if length > model.context:
