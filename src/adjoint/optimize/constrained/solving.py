@@ -13,7 +13,7 @@ from adjoint.implicit.diagnosis import Watch, call_where
 from adjoint.implicit.equation import LinearizedEquation, Stacked
 from adjoint.implicit.function import ImplicitFunction
 from adjoint.linear.solvers.iteration import both, either
-from adjoint.ops.implicit_solve import Equation
+from adjoint.ops.implicit_solve import Equation, is_plain_array
 from adjoint.optimize.captured import close_over
 from adjoint.optimize.constrained.augmented import run_augmented
 from adjoint.optimize.constrained.barrier import LogBarrier, run_barrier
@@ -175,15 +175,15 @@ def minimize_constrained(
     z, reports = function(setting.known, *args)
     x, prices = z["x"], (z["equality"], z["inequality"])
 
-    def valued(point: Any, known: Any, prices: Any, *theta: Any) -> Any:
+    def valued(point: Any, known: Any, *theta: Any) -> Any:
         """The Lagrangian, whose derivative in θ is that of the value."""
-        problem = _Theta(setting, asked_of, known, theta).problem()
-        v = setting.unknowns.vector(point)
+        problem, prices = make(known, *theta), point[1]
+        v = setting.unknowns.vector(point[0])
         h, g = problem.constraints(v)
         every = all_inequalities(problem, v, g)
         return problem.f(v) + np.sum(prices[0] * h) + np.sum(prices[1] * every)
 
-    fun = attach_envelope(valued, (x), reports["fun"], (setting.known, prices, *args))
+    fun = attach_envelope(valued, (x, prices), reports["fun"], (setting.known, *args))
     whole = setting.parts.merge(x, setting.fixed)
     aux = original(whole, *given)[1] if has_aux else None
     return Optimum(
@@ -220,6 +220,9 @@ class ConstrainedEquation:
         self, residual: Program, theta: Sequence[Value], x: Sequence[Value], b: Sequence[Value], adjoint: bool,
         memory: dict[str, Any],
     ) -> list[Value]:  # fmt: skip
+        if all(is_plain_array(part) and not np.any(part) for part in b):
+            target = residual.output_types if adjoint else residual.input_types[len(theta) :]
+            return [np.zeros(t.shape, t.dtype) for t in target]  # nothing is asked, of a singular equation either
         if self.inner.watch.check != "ignore":
             prices = primal(x[1])
             if prices.shape[0]:

@@ -31,6 +31,7 @@ SIGNS = {"SUCCESS": CONVERGED, "ITERATION_LIMIT": MAX_ITERATIONS, "TIME_LIMIT": 
          "EVALUATION_ERROR": NOT_FINITE}  # fmt: skip
 POINTS = {"INFEASIBLE_STATIONARY_POINT": INFEASIBLE, "INFEASIBLE_SMALL_STEP": INFEASIBLE,
           "UNBOUNDED_OBJECTIVE": UNBOUNDED, "FEASIBLE_SMALL_STEP": NO_PROGRESS}  # fmt: skip
+LOWEST = -1e9  # below it, against the value at the start, a value is taken to fall without end
 POLISHING = 3  # steps of Newton's method at most
 
 
@@ -158,6 +159,8 @@ def run_sparse(oracles: Oracles, data: tuple[Any, ...], v: Any, tol: Any, iterat
         code = CONVERGED if residual <= tol else NO_PROGRESS if code == CONVERGED else code
     value = np.asarray(asked.problem.f(found.x)).astype(v.dtype)[()]
     gradient = asked.gradient(found.x).astype(v.dtype)
+    if code != CONVERGED and value < LOWEST * (1.0 + abs(float(asked.problem.f(start)))):
+        code = UNBOUNDED
     if not (np.isfinite(value) and np.isfinite(residual)):
         code = NOT_FINITE
     z = found.y[asked.m :]

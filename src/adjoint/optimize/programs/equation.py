@@ -36,6 +36,9 @@ class ProgramEquation:
         self, residual: Recorded, theta: Sequence[Value], x: Sequence[Value], b: Sequence[Value], adjoint: bool,
         memory: dict[str, Any],
     ) -> list[Value]:  # fmt: skip
+        if all(is_plain_array(part) and not np.any(part) for part in b):
+            target = residual.output_types if adjoint else residual.input_types[len(theta) :]
+            return [np.zeros(t.shape, t.dtype) for t in target]  # nothing is asked, of a singular equation either
         A, G, P, right, h, q = theta[:6]
         data = Program(P, q, A, right, G, h)
         _, z, point = x

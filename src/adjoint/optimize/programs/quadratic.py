@@ -13,6 +13,7 @@ from adjoint.implicit.diagnosis import Watch
 from adjoint.implicit.function import ImplicitFunction
 from adjoint.linear.operators.maps import LinearMap
 from adjoint.linear.solvers.iteration import TRACED, either
+from adjoint.optimize.derivatives import attach_envelope
 from adjoint.optimize.optimum import Optimum, Prices
 from adjoint.optimize.programs import sparse_programs  # as a module: sets are programs, and programs use sets
 from adjoint.optimize.programs.certificate import Certificate, check_convex, read_matrix
@@ -50,7 +51,8 @@ def qp(
 
     P is symmetric and positive semidefinite (of another matrix the symmetric part counts). The answer is differentiable
     in P, q, A, b, G, h and the bounds, to any order: `value`, `fun`, and `multipliers`, the prices of the constraints,
-    with `.equality`, `.inequality`, `.lower` and `.upper`. A bound that is infinite is none.
+    with `.equality`, `.inequality`, `.lower` and `.upper`. A bound that is infinite is none. The derivative of `fun` is
+    that of the Lagrangian: it is right where x is not unique, and one of the subgradients where prices are not.
 
     A program that contradicts itself has the status "infeasible", and `certificate` holds multipliers that prove it:
     Aᵀy + Gᵀz = 0, z ≥ 0 and bᵀy + hᵀz < 0. One whose value falls without end is "unbounded", and `certificate` holds a
@@ -202,6 +204,14 @@ def _residual(z: Any, data: Any) -> Any:
     }
 
 
+def _lagrangian(z: Any, data: Any) -> Value:
+    """The Lagrangian, whose derivative in the data is that of the value, also where x or its prices are not unique."""
+    P, q, A, b, G, h = (data[name] for name in Program._fields)
+    x = z["x"]
+    bound = np.sum(z["equality"] * (A @ x - b)) + np.sum(z["inequality"] * (G @ x - h))
+    return 0.5 * np.sum(x * (P @ x)) + np.sum(q * x) + bound
+
+
 def _solve(
     title: str, P: Any, q: Any, A: Any, b: Any, G: Any, h: Any, lower: Any, upper: Any, warm: Any,
     tol: float | None, max_iterations: int, method: str, check: str,
@@ -252,7 +262,9 @@ def _solve(
     function = ImplicitFunction(_residual, solver, start, equation, True, f"optimize.{title}", elsewhere is not None)
     z, reports = function(data._asdict())
     x = z["x"]
-    fun = 0.5 * np.sum(x * (data.P @ x)) + np.sum(data.q * x)
+    at = tree.map(primal, x)
+    fun = 0.5 * np.sum(at * (primal(data.P) @ at)) + np.sum(primal(data.q) * at)
+    fun = attach_envelope(_lagrangian, z, fun, (data._asdict(),))
     split = lambda v: _split_prices(v, count, low is not None, high is not None, data.q.shape[0])
     code, proof = reports["code"], reports["proof"]
     failed = isinstance(code, TRACED) or np.any((code == INFEASIBLE) | (code == UNBOUNDED))
