@@ -1,7 +1,10 @@
 """Algebraic equations of M y′ = f(t, y) with a singular M: a start that fulfills them, and whether they are of index 1.
 
 With bases L of {v : vᵀ M = 0} and N of {v : M v = 0}, the algebraic equations are Lᵀ f(t, y) = 0, and N a are the
-unknowns that they determine. The index is 1 where Lᵀ J N is regular.
+unknowns that they determine. The index is 1 where Lᵀ J N is regular. Then y′ is known, and so is the λ whose Mᵀ λ is
+a given c with Nᵀ c = 0 and that fulfills the algebraic equations Nᵀ Jᵀ λ = 0 of the adjoint equation:
+
+    (M + L Lᵀ J) y′ = f - L Lᵀ ∂f/∂t,   (Mᵀ + N Nᵀ Jᵀ) λ = c
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.api.control_flow import while_loop
+from adjoint.api.gradients import jvp
 from adjoint.api.jacobians import jacfwd
 from adjoint.integrate.derivative import detach
 from adjoint.integrate.forms import DENSE
@@ -19,7 +23,7 @@ from adjoint.integrate.reading import known_value
 from adjoint.integrate.statuses import INCONSISTENT, NOT_INDEX_1, RUNNING
 from adjoint.program.types import Value
 
-__all__ = ["find_algebraic", "settle"]
+__all__ = ["consistent", "find_algebraic", "lifted", "settle", "tangent_start", "velocity"]
 
 STARTS = ("check", "fix algebraic")
 SINGULAR = 1e-13
@@ -59,8 +63,7 @@ def settle(plan: Any, system: Any, settings: Any, y: Value) -> tuple[Value, Valu
 
 def _settled(f: Any, t: Value, y: Value, weights: Value, start: str, bases: tuple[Any, Any]) -> tuple[Value, Value]:
     """The start, moved along N until Lᵀ f = 0 if that is asked for; and the code with which the solution begins."""
-    extra = y.shape[0] - len(bases[0])  # integrals are no unknowns of algebraic equations
-    L, N = (np.concatenate([np.array(b, y.dtype), np.zeros((extra, len(b[0])), y.dtype)]) for b in bases)
+    L, N = _wide(bases, y)
     plain, (time, point) = f.plain(), detach([t, y])
     defect = lambda a, at=point: L.T @ plain(time, at + N @ a)
 
@@ -87,6 +90,55 @@ def _settled(f: Any, t: Value, y: Value, weights: Value, start: str, bases: tupl
 
     dense = f.changed(f.theta, form=DENSE)
     return y + N @ solution_of(dense, F, [t, y], a), code
+
+
+def _wide(bases: tuple[Any, Any], y: Value) -> tuple[Any, Any]:
+    """L and N over y and the integrals, which are no unknowns of algebraic equations."""
+    extra = y.shape[0] - len(bases[0])
+    L, N = (np.concatenate([np.array(b, y.dtype), np.zeros((extra, len(b[0])), y.dtype)]) for b in bases)
+    return L, N
+
+
+def velocity(f: Any, bases: tuple[Any, Any] | None, t: Value, y: Value) -> Value:
+    """y′, also of what algebraic equations determine."""
+    if f.mass is None:
+        return f(t, y)
+    M = f.mass.astype(y.dtype)
+    if bases is None:
+        return np.linalg.solve(M, f(t, y))
+    L, _ = _wide(bases, y)
+    rate, change = jvp(lambda t: f(t, y), (t,), (np.float64(1.0) + 0 * t,))
+    return np.linalg.solve(M + L @ (L.T @ jacfwd(lambda y: f(t, y))(y)), rate - L @ (L.T @ change))
+
+
+def lifted(f: Any, bases: tuple[Any, Any] | None, t: Value, y: Value, ct: Value) -> Value:
+    """λ of a cotangent of y that is orthogonal to N."""
+    if f.mass is None:
+        return ct
+    M = f.mass.astype(y.dtype)
+    if bases is None:
+        return np.linalg.solve(M.T, ct)
+    _, N = _wide(bases, y)
+    return np.linalg.solve(M.T + N @ (jacfwd(lambda y: f(t, y))(y) @ N).T, ct)
+
+
+def consistent(f: Any, bases: tuple[Any, Any] | None, t: Value, y: Value) -> Value:
+    """y, which fulfills the algebraic equations, with the derivative of what they determine."""
+    if bases is None:
+        return y
+    L, N = _wide(bases, y)
+    dense = f.changed(f.theta, form=DENSE)
+    zero = np.zeros(L.shape[1], y.dtype) + 0 * detach([y])[0][0]
+    return y + N @ solution_of(dense, lambda f, t, y, a: L.T @ f(t, y + N @ a), [t, y], zero)
+
+
+def tangent_start(f: Any, bases: tuple[Any, Any] | None, t: Value, y: Value, S: Value, push: Any) -> Value:
+    """S, moved along N until Lᵀ push(S) = 0: the start of a variational equation."""
+    if bases is None:
+        return S
+    L, N = _wide(bases, y)
+    J = L.T @ jacfwd(lambda y: f(t, y))(y) @ N
+    return S - N @ np.linalg.solve(J, L.T @ push(S))
 
 
 def _guard(J: Value) -> Value:

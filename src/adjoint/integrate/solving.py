@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from operator import index as operator_index
 from typing import Any
 
@@ -14,6 +15,7 @@ from adjoint.base.source import user_facing
 from adjoint.conversion.driver import prepare
 from adjoint.debug import check
 from adjoint.integrate.adjoints.continuous import NAMES, check_plan, solve_continuous
+from adjoint.integrate.adjoints.pieces import solve_in_pieces
 from adjoint.integrate.adjoints.reversible import solve_reversible
 from adjoint.integrate.algebraic import find_algebraic, settle
 from adjoint.integrate.choosing import choose_method
@@ -31,7 +33,7 @@ from adjoint.integrate.reading import (
     read_tolerance,
 )
 from adjoint.integrate.splitting import Split
-from adjoint.integrate.statuses import EVENT, STATUSES
+from adjoint.integrate.statuses import EVENT, RUNNING, STATUSES
 from adjoint.integrate.stepping import Ending, Plan, Settings, run
 from adjoint.integrate.system import Arguments, Layout, System, check_right_side, read_state, trace_function
 from adjoint.integrate.trajectory import Trajectory
@@ -135,7 +137,7 @@ def solve(
         names = (*NAMES, "reversible")
         if adjoint not in names:
             raise ValueError(f"{title}: adjoint is {adjoint!r}; it is 'discretize', {', '.join(map(repr, names))}.")
-        check_plan(title, adjoint, plan)
+        check_plan(title, adjoint, plan, masses[0] if masses else None)
         if control != "state":
             raise ValueError(
                 f"{title}: control={control!r} is for adjoint='discretize'; 'forward' controls tangents anyway."
@@ -143,8 +145,11 @@ def solve(
     if control != "state":
         if control != "state and tangents":
             raise ValueError(f"{title}: control is {control!r}; it is 'state' or 'state and tangents'.")
-        check_plan(title, "forward", plan)
+        check_plan(title, "forward", plan, masses[0] if masses else None)
         plan = plan._replace(adjoint="tangents")
+    if dense and plan.adjoint != "discretize":
+        raise ValueError(f"{title}: dense=True is the dense output of the steps, and its derivative that of "
+                         "adjoint='discretize', control='state'. Name times, save=, which go with all.")  # fmt: skip
     if adjoint in ("interpolate", "quadrature"):
         counted = _solved(plan._replace(adjoint="discretize"), layout, program, extra, settings, leaves,
                           [*theta, *masses, *event_theta])  # fmt: skip
@@ -152,11 +157,9 @@ def solve(
         most = min(max_steps, MOST_ROWS) + 1 if steps is None else 1 << (2 * int(np.max(steps)) + 8).bit_length()
         plan = plan._replace(kept=most)
     if adjoint == "reversible":
-        plan = plan._replace(dense=_reversible_steps(title, plan, layout, program, extra, settings, leaves, theta))
-        if dense:
-            raise ValueError(
-                f"{title}: dense=True keeps every step, which adjoint='reversible' does not. Name times, save=."
-            )
+        plan = plan._replace(
+            dense=_reversible_steps(title, plan, layout, program, extra, settings, leaves, [*theta, *event_theta])
+        )
     if dense:
         counted = _solved(plan, layout, program, extra, settings, leaves, [*theta, *masses, *event_theta])
         plan = plan._replace(dense=_capacity(title, counted, max_steps))
@@ -284,10 +287,11 @@ def _record(plan: Plan, layout: Layout, program: Program, extra: Any, types: Any
             if plan.adjoint == "discretize":
                 y, code = settle(plan, system, settings, y)
                 ending = run(plan, system, settings, y, code)
-            elif plan.adjoint == "reversible":
-                ending = solve_reversible(plan, system, settings, y)
             else:
-                ending = solve_continuous(plan.adjoint, plan, system, settings, y)
+                y, code = settle(plan, system, settings, y)
+                ending = _differentiated(plan, system, settings, y)
+                if code is not None:
+                    ending = ending._replace(code=np.where(code == RUNNING, ending.code, code))
         ending = _refuse_events(_refuse_failed(ending))
         out, structure = tree.flatten(ending)
         found.append(structure)
@@ -298,6 +302,15 @@ def _record(plan: Plan, layout: Layout, program: Program, extra: Any, types: Any
     return made, found[0]
 
 
+def _differentiated(plan: Plan, system: System, settings: Settings, y: Value) -> Ending:
+    """A solution by an adjoint that is not that of all steps at once."""
+    is_reversible = plan.adjoint == "reversible"
+    solve = solve_reversible if is_reversible else partial(solve_continuous, plan.adjoint)
+    if plan.stops or plan.events.size:
+        return solve_in_pieces(solve, plan, system, settings, y, is_reversible)
+    return solve(plan, system, settings, y)
+
+
 class _Refusal:
     """The derivative of a solution that failed, or of an event that did not happen: an error, not NaN."""
 
@@ -306,15 +319,7 @@ class _Refusal:
     def __init__(self, of_event: bool = False) -> None:
         self.of_event = of_event
 
-    def _check(self, xs: Sequence[Value]) -> None:
-        if self.of_event:
-            check(
-                np.all(xs[-2] > 0),
-                "integrate.solve: the time of an event that did not happen has no derivative; it happened {} times "
-                "until t = {}. Look at path.events[i].count.",
-                xs[-2], xs[-1],
-            )  # fmt: skip
-            return
+    def _check_solution(self, xs: Sequence[Value]) -> None:
         words = ", ".join(f"{code} {words}" for code, words in enumerate(STATUSES))
         check(
             np.all(xs[-2] <= EVENT),
@@ -324,11 +329,21 @@ class _Refusal:
         )  # fmt: skip
 
     def push(self, xs: Sequence[Value], dxs: Sequence[Value]) -> Sequence[Value]:
-        self._check(xs)
+        if self.of_event:  # whether the tangent is used is not known: it is no number, as the time is none
+            return [None if dx is None else np.where(xs[-2] > 0, dx, np.nan) for dx in dxs[:-2]]
+        self._check_solution(xs)
         return dxs[:-2]
 
     def pull(self, xs: Sequence[Value], cts: Sequence[Value], wanted: Sequence[bool]) -> Sequence[Value]:
-        self._check(xs)
+        if self.of_event:
+            check(
+                np.all(np.logical_or(xs[-2] > 0, cts[0] == 0)),
+                "integrate.solve: the time of an event that did not happen has no derivative; it happened {} times "
+                "until t = {}. Look at path.events[i].count.",
+                xs[-2], xs[-1],
+            )  # fmt: skip
+        else:
+            self._check_solution(xs)
         return [*[ct if w else None for ct, w in zip(cts, wanted, strict=False)], None, None]
 
     def batched(self, mapped: Sequence[bool], size: int) -> BatchedRule:

@@ -22,7 +22,7 @@ from adjoint.integrate.stepper import Stepper, coefficients, method_degree
 from adjoint.integrate.system import System
 from adjoint.program.types import Value
 
-__all__ = ["Counts", "Ending", "Plan", "Settings", "run"]
+__all__ = ["Counts", "Ending", "Plan", "Settings", "between_stops", "run"]
 
 
 class Plan(NamedTuple):
@@ -45,6 +45,7 @@ class Plan(NamedTuple):
     algebraic: Any = None  # bases of the algebraic equations and unknowns
     start: str = "check"
     kept: int = 0  # how many steps a continuous adjoint keeps
+    keeps_state: bool = False  # the method's last state is given back
 
 
 class Settings(NamedTuple):
@@ -85,6 +86,7 @@ class Ending(NamedTuple):
     radius: Value
     events: Any = None
     dense: Any = None
+    state: Any = None  # of the method
 
 
 class _Now(NamedTuple):
@@ -119,8 +121,10 @@ def _as_int(x: int) -> Any:
     return np.int64(x)
 
 
-def run(plan: Plan, system: System, settings: Settings, y0: Value, code: Value | None = None) -> Ending:
-    """Solve y′ = f(t, y) from t0 to t1."""
+def run(
+    plan: Plan, system: System, settings: Settings, y0: Value, code: Value | None = None, context: Any = ()
+) -> Ending:  # fmt: skip
+    """Solve y′ = f(t, y) from t0 to t1; `context` is added to the method's state at the start."""
     method, s = plan.method, settings
     t0, t1 = detach([s.t0, s.t1])
     direction = np.where(t1 >= t0, 1.0, -1.0)
@@ -133,9 +137,13 @@ def run(plan: Plan, system: System, settings: Settings, y0: Value, code: Value |
         system = system.with_tolerances(*detach([s.rtol, s.atol]))
     whole_theta = system.theta
     bare = system
-    within = lambda stop: _between_stops(plan, s, bare, whole_theta, stop, direction)
+    within = lambda stop: between_stops(plan, s, bare, whole_theta, stop, direction)
     system = within(_as_int(0))
     state = method.start(system, s.t0, y0)
+    if context:
+        state = tree.unflatten(
+            tree.structure(state), [a + b for a, b in zip(tree.leaves(state), context, strict=True)]
+        )  # fmt: skip
     span = np.abs(t1 - t0)
     fixed = not method.adaptive
     evaluations = 1
@@ -202,7 +210,8 @@ def run(plan: Plan, system: System, settings: Settings, y0: Value, code: Value |
             f0, f1 = method.derivative(now.state)[:n], method.derivative(after)[:n]
             ends = (detach([now.t, y0, f0]), detach([reached, y1, f1]))
             suspects = watch.plain().suspects(now.seen, ends)
-            dense = coefficients(stepper, now.t, h, now.state, after, np.logical_and(accepted, np.any(suspects)))[:, :n]
+            whole_dense = coefficients(stepper, now.t, h, now.state, after, np.logical_and(accepted, np.any(suspects)))
+            dense = whole_dense[:, :n]
             which, theta, grazes = handle(watch, now.seen, now.t, h, y0, dense, suspects, accepted)
             happens = which >= 0
             end = np.where(happens, now.t + theta * h, reached)
@@ -228,7 +237,7 @@ def run(plan: Plan, system: System, settings: Settings, y0: Value, code: Value |
             full = y_end
             if y0.shape[0] < method.value(after).shape[0]:  # integrals stand behind y
                 begun = method.value(now.state)[n:]
-                full = np.concatenate([y_end, begun + theta.astype(y0.dtype) * (method.value(after)[n:] - begun)])
+                full = np.concatenate([y_end, evaluate(begun, whole_dense[:, n:], theta.astype(y0.dtype))])
             jumped, seen, is_over = after_event(watch, now.seen, which, end, full, n)
             after_system = current.with_theta([seen.mode, *current.theta[1:]]) if plan.has_modes else current
             state = cond(happens, lambda: method.start(after_system, end, jumped), lambda: state)
@@ -257,7 +266,8 @@ def run(plan: Plan, system: System, settings: Settings, y0: Value, code: Value |
 
     last = while_loop(goes_on, advance, begin, checkpoint=plan.checkpoint)
     y = method.value(last.state)
-    return Ending(last.t, y, last.code, last.counts, last.out, last.h, last.radius, last.seen, last.rows)
+    kept = last.state if plan.keeps_state else None
+    return Ending(last.t, y, last.code, last.counts, last.out, last.h, last.radius, last.seen, last.rows, kept)
 
 
 def _next_target(plan: Plan, s: Settings, now: _Now) -> Value:
@@ -268,7 +278,7 @@ def _next_target(plan: Plan, s: Settings, now: _Now) -> Value:
     return np.where(now.stop < plan.stops, s.stops[at], s.t1)
 
 
-def _between_stops(plan: Plan, s: Settings, system: System, theta: Any, stop: Value, direction: Value) -> System:
+def between_stops(plan: Plan, s: Settings, system: System, theta: Any, stop: Value, direction: Value) -> System:
     """The equation between two stops: f is asked at times inside."""
     if not plan.stops:
         return system

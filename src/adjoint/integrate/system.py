@@ -223,7 +223,8 @@ class System:
 
     def with_tolerances(self, rtol: Value, atol: Value) -> Any:
         """The same equation, for a method that reads tolerances."""
-        return self.changed([*self.theta, rtol, atol], has_tolerances=True)
+        end = len(self.theta) - 2 * self.windowed
+        return self.changed([*self.theta[:end], rtol, atol, *self.theta[end:]], has_tolerances=True)
 
     def within(self, first: Value, last: Value) -> Any:
         """The same equation, with f asked between two times."""
@@ -276,6 +277,11 @@ class System:
         found = interpret(program, [t, *leaves, *self.own_theta])
         fitted = [_converted(v, t.dtype) for v, t in zip(found, types, strict=True)]
         return to_vector([np.reshape(v, t.shape) for v, t in zip(fitted, types, strict=True)], types)
+
+    @property
+    def mass_index(self) -> int:
+        """Where M stands in θ, -1 if there is none."""
+        return self._end - 1 if self.has_mass else -1
 
     @property
     def mass(self) -> Value | None:

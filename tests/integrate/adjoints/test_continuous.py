@@ -120,10 +120,6 @@ def test_what_is_refused():
     f, span = lambda t, y: -y, (0.0, 1.0)
     with pytest.raises(ValueError, match="'discretize', 'interpolate'"):
         integrate.solve(f, span, 1.0, adjoint="continuous")
-    with pytest.raises(ValueError, match="not made for stops"):
-        integrate.solve(f, span, 1.0, adjoint="forward", stops=(0.5,))
-    with pytest.raises(ValueError, match="not made for events"):
-        integrate.solve(f, span, 1.0, adjoint="interpolate", events=[integrate.Event(lambda t, y: y - 0.5)])
     with pytest.raises(ValueError, match="'state and tangents'"):
         integrate.solve(f, span, 1.0, control="tangents")
 

@@ -81,8 +81,6 @@ def test_hessian_compiled_and_batched():
 def test_refusals():
     with pytest.raises(ValueError, match="reversible-heun"):
         solve(prey, (0.0, 1.0), X, args=(W,), method="dopri5", adjoint="reversible")
-    with pytest.raises(ValueError, match="stops"):
-        solve(prey, (0.0, 1.0), X, args=(W,), method="reversible-heun", adjoint="reversible", stops=(0.5,))
     with pytest.raises(TypeError, match="Runge-Kutta"):
         Reversible("rodas5p")
     with pytest.raises(ValueError, match="coupling"):

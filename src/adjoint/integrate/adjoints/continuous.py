@@ -27,17 +27,21 @@ from adjoint.debug import callback, check
 from adjoint.integrate.adjoints.sweep import (
     NODE,
     NODES,
-    STOP,
     Augmented,
     Forward,
     Marks,
     Sweep,
+    block_diagonal,
     gather_marks,
     is_moving,
     marks_back,
+    residual,
+    shifted,
     widened,
 )
+from adjoint.integrate.algebraic import consistent, lifted, tangent_start, velocity
 from adjoint.integrate.derivative import detach
+from adjoint.integrate.reading import known_value
 from adjoint.integrate.stepping import Ending, Plan, Settings, run
 from adjoint.integrate.system import System
 from adjoint.ops.custom import Attach
@@ -51,12 +55,18 @@ DRIFT = 1e3  # how many tolerances the state may drift before there is a warning
 
 
 def solve_continuous(name: str, plan: Plan, system: System, settings: Settings, y0: Value) -> Ending:
-    """The solution, with the derivative of its equation."""
-    plain = settings._replace(**dict(zip(Settings._fields, detach(list(settings)), strict=True)))
+    """The solution of an equation without stops and events, with its derivative."""
+    plain = Settings(*detach(list(settings)))
     ending = run(plan, system.with_theta(detach(system.theta)), plain, *detach([y0]))
-    rule = _Rule(name, plan, system, len(system.theta))
+    rule = _Rule(name, plan, system)
     inputs = [*settings, y0, *system.theta]
     y, saved, t = Attach(rule, 3)(*detach([ending.y, ending.saved, ending.t]), *inputs)
+    if plan.algebraic is not None:  # the rule is that of cotangents which are orthogonal to algebraic unknowns
+        y = consistent(system, plan.algebraic, settings.t1, y)
+        if plan.saves:
+            rest = np.zeros(system.width - system.size, y.dtype)
+            fit = lambda t, y: consistent(system, plan.algebraic, t, np.concatenate([y, rest]))[: system.size]
+            saved = vmap(fit)(settings.saves, saved)
     return ending._replace(y=y, saved=saved, t=t)
 
 
@@ -64,8 +74,8 @@ def solve_continuous(name: str, plan: Plan, system: System, settings: Settings, 
 class _Rule:
     """The derivative of (y₁, saved values, t₁) in all numbers of a solution."""
 
-    def __init__(self, name: str, plan: Plan, system: System, count: int) -> None:
-        self.title, self.plan, self.count = name, plan, count
+    def __init__(self, name: str, plan: Plan, system: System) -> None:
+        self.title, self.plan = name, plan
         self.system = system.with_theta([])  # its program alone
         self.is_adjoint = name != "forward"
 
@@ -79,72 +89,57 @@ class _Rule:
 
     def push(self, xs: Sequence[Value], dxs: Sequence[Value]) -> Sequence[Value]:
         """The variational equation for one tangent."""
-        filled = [_zero(x) if dx is None else dx for x, dx in zip(xs, dxs, strict=True)]
-        if self.plan.stops:  # the jumps of tangents there are those of the steps
-            return self._pushed(xs, filled)
-        columns = [v[None] for v in filled]
-        y, saved, t = self._sensitivities(xs, columns, 1)
+        columns = [(_zero(x) if dx is None else dx)[None] for x, dx in zip(xs, dxs, strict=True)]
+        y, saved, t = self._sensitivities(xs, columns, 1, [dx is not None for dx in dxs])
         return y[0], saved[0], t[0]
 
-    def _pushed(self, xs: Sequence[Value], dxs: Sequence[Value]) -> Sequence[Value]:
-        """The tangent of the steps."""
-        moving = [i for i, x in enumerate(xs) if is_moving(x)]
-
-        def steps(*parts: Value) -> tuple[Value, ...]:
-            whole = list(xs)
-            for i, part in zip(moving, parts, strict=True):
-                whole[i] = part
-            settings, y0, system = self._parts(whole)
-            ending = run(self.plan._replace(adjoint="discretize"), system, settings, y0)
-            return ending.y, ending.saved, ending.t
-
-        return jvp(steps, tuple(xs[i] for i in moving), tuple(dxs[i] for i in moving))[1]
-
-    def _sensitivities(self, xs: Sequence[Value], columns: Sequence[Value], count: int) -> Any:
+    def _sensitivities(self, xs: Sequence[Value], columns: Sequence[Value], count: int, given: Sequence[bool]) -> Any:
         """Tangents of (y₁, saved values, t₁) for stacked tangents of all numbers."""
         settings, y0, system = self._parts(xs)
-        k = len(Settings._fields)
-        given, dy0, dtheta = Settings(*columns[:k]), columns[k], columns[k + 1 :]
+        k, bases = len(Settings._fields), self.plan.algebraic
+        tangents, dy0, dtheta = Settings(*columns[:k]), columns[k], columns[k + 1 :]
         n, theta = system.width, list(system.theta)
-        moving = [i for i, v in enumerate(theta) if is_moving(v)]
+        moving = [i for i, v in enumerate(theta) if given[k + 1 + i] and is_moving(v)]
+
+        def push(t: Value, y: Value, own: Sequence[Value]) -> Any:
+            f = residual(system, bases, t, y, moving, own)
+            return lambda v, *steps: jvp(f, (y, *[own[i] for i in moving]), (v, *steps))[1]
 
         def right(t: Value, z: Value, values: Sequence[Value]) -> Value:
             own, steps = values[: len(theta)], values[len(theta) :]
             y, S = z[:n], np.reshape(z[n:], (count, n))
-
-            def one(v: Value, *tangents: Value) -> Value:
-                def f(y: Value, *part: Value) -> Value:
-                    whole = list(own)
-                    for i, p in zip(moving, part, strict=True):
-                        whole[i] = p
-                    return system.with_theta(whole)(t, y)
-
-                return jvp(f, (y, *[own[i] for i in moving]), (v, *tangents))[1]
-
-            dS = vmap(one)(S, *steps)
+            dS = vmap(push(t, y, own))(S, *steps)
             return np.concatenate([system.with_theta(own)(t, y), np.reshape(dS, (-1,))])
 
-        f0 = system(settings.t0, y0)
-        S0 = dy0 - np.reshape(given.t0, (-1, 1)).astype(y0.dtype) * f0
-        augmented = Augmented(right, system, [*theta, *[dtheta[i] for i in moving]], n * (1 + count), n * (1 + count))
+        def mass(values: Sequence[Value]) -> Value:
+            M = system.with_theta(values[: len(theta)]).mass
+            return block_diagonal([M] * (1 + count), n * (1 + count))
+
+        steps = [dtheta[i] for i in moving]
+        S0 = dy0 - np.reshape(tangents.t0, (-1, 1)).astype(y0.dtype) * velocity(system, bases, settings.t0, y0)
+        pushed = push(settings.t0, y0, theta)
+        begin = lambda S, *d: tangent_start(system, bases, settings.t0, y0, S, lambda v: pushed(v, *d))
+        S0 = S0 if bases is None else vmap(begin)(S0, *steps)
+        augmented = Augmented(
+            right, system, [*theta, *steps], n * (1 + count), n * (1 + count), mass if system.has_mass else None
+        )  # fmt: skip
         wide = settings._replace(rtol=widened(settings.rtol, 1 + count, n), atol=widened(settings.atol, 1 + count, n))
         ending = run(self.plan, augmented, wide, np.concatenate([y0, np.reshape(S0, (-1,))]))
         S1 = np.reshape(ending.y[n:], (count, n))
-        end = ending.y[:n]
-        f1 = system(settings.t1, end)
-        dy = S1 + np.reshape(given.t1, (-1, 1)).astype(y0.dtype) * f1
-        m = self.plan.saves
+        end = velocity(system, bases, settings.t1, ending.y[:n])
+        dy = S1 + np.reshape(tangents.t1, (-1, 1)).astype(y0.dtype) * end
+        m, size = self.plan.saves, system.size
         rows = np.reshape(ending.saved, (m, 1 + count, n)) if m else np.zeros((0, 1 + count, n), y0.dtype)
         saved = np.moveaxis(rows[:, 1:], 1, 0)
         if m:
-            rates = vmap(system)(settings.saves, rows[:, 0])
-            saved = saved + given.saves[:, :, None].astype(y0.dtype) * rates[None]
-        return dy, saved, given.t1
+            rates = vmap(lambda t, y: velocity(system, bases, t, y))(settings.saves, rows[:, 0])
+            saved = saved + tangents.saves[:, :, None].astype(y0.dtype) * rates[None]
+        return dy, saved[:, :, :size], tangents.t1
 
     def pull(self, xs: Sequence[Value], cts: Sequence[Value], wanted: Sequence[bool]) -> Sequence[Value]:
         if self.title == "tangents":
             return self._pulled(xs, cts, wanted)
-        found = self._backwards(xs, cts) if self.is_adjoint else self._by_sensitivities(xs, cts, wanted)
+        found = self._backwards(xs, cts, wanted) if self.is_adjoint else self._by_sensitivities(xs, cts, wanted)
         filled = zip(found, xs, wanted, strict=True)
         return [(_zero(x) if v is None else v) if w else None for v, x, w in filled]
 
@@ -172,7 +167,7 @@ class _Rule:
                 block[at : at + size] = np.reshape(np.eye(size, dtype=kind.dtype), (size, *kind.shape))
             columns.append(block)
             at += size
-        y, saved, t = self._sensitivities(xs, columns, total)
+        y, saved, t = self._sensitivities(xs, columns, total, wanted)
         ct_y, ct_saved, ct_t = cts
         flat = y @ ct_y + np.reshape(saved, (total, -1)) @ np.reshape(ct_saved, (-1,)) + t * ct_t
         out: list[Value] = []
@@ -183,47 +178,42 @@ class _Rule:
             at += size
         return out
 
-    def _backwards(self, xs: Sequence[Value], cts: Sequence[Value]) -> list[Value]:
-        """The adjoint equation from t₁ back to t₀, in parts between the times at which something happens."""
+    def _backwards(self, xs: Sequence[Value], cts: Sequence[Value], wanted: Sequence[bool]) -> list[Value]:
+        """The adjoint equation from t₁ back to t₀, in parts between saved times and nodes."""
         settings, y0, system = self._parts(xs)
         ct_y, ct_saved, ct_t = cts
-        n, theta, k = system.width, list(system.theta), len(Settings._fields)
+        n, theta, k, bases = system.width, list(system.theta), len(Settings._fields), self.plan.algebraic
         forward = self._forward(settings, y0, system)
-        sweep = Sweep(self.title, self.plan, settings, system, forward)
+        sweep = Sweep(self.title, self.plan, settings, system, forward, wanted[k + 1 :])
         marks = gather_marks(self.plan, settings, forward.nodes, ct_saved, n)
-        z, t = sweep.begin(forward.y, ct_y), settings.t1
-        if marks is None:
-            z = sweep.run(z, t, settings.t0)
-            ct_saves = ct_stops = None
-        else:
+        last = lifted(system, bases, settings.t1, forward.y, ct_y)
+        z, t, shifts = sweep.begin(forward.y, last), settings.t1, list(forward.context)
+        ct_saves = None
+        if marks is not None:
 
             def back(carry: Any, mark: Marks) -> Any:
-                z, t = carry
-                z = sweep.run(z, t, mark.time)
-                y, lam = sweep.state(mark.time, z), sweep.adjoint(z)
-                before, after = sweep.rates(mark.time, y, settings)
-                ct_time = np.float64(1.0) * np.where(
-                    mark.kind == STOP, np.sum(lam * (before - after)), np.sum(mark.ct * before)
-                )
-                z = sweep.reset(z, np.where(mark.kind == NODE, mark.y, y), lam + mark.ct)
-                return (z, mark.time), ct_time
+                z, t, shifts = carry
+                z, shifts = sweep.run(z, shifts, t, mark.time)
+                y = sweep.state(mark.time, z)
+                added = lifted(system, bases, mark.time, y, mark.ct)
+                ct_time = np.float64(1.0) * np.sum(added * system(mark.time, y))
+                z = sweep.reset(z, np.where(mark.kind == NODE, mark.y, y), sweep.adjoint(z) + added)
+                return (z, mark.time, shifts), ct_time
 
-            (z, t), found = scan(back, (z, t), marks)
-            ct_saves, ct_stops = marks_back(self.plan, marks, found)
-            z = sweep.run(z, t, settings.t0)
+            (z, t, shifts), found = scan(back, (z, t, shifts), marks)
+            ct_saves = marks_back(self.plan, marks, found)
+        z, _ = sweep.run(z, shifts, t, settings.t0)
         if self.title == "backsolve":
-            drift = np.sqrt(np.sum((sweep.state(settings.t0, z) - y0) ** 2) * np.float64(1.0))
+            drift = np.sqrt(np.sum((sweep.state(settings.t0, z) - y0)[: system.size] ** 2) * np.float64(1.0))
             bound = DRIFT * np.max(settings.atol + settings.rtol * np.max(np.abs(y0)))
             callback(_warn_of_drift, *detach([drift, bound]))
         lam = sweep.adjoint(z)
         cotangents: list[Value] = [None] * len(xs)
         at = Settings._fields.index
-        first, _ = sweep.rates(settings.t0, y0, settings)
-        last, _ = sweep.rates(settings.t1, forward.y, settings)
-        cotangents[at("t0")] = -np.sum(lam * first) * np.float64(1.0)
-        cotangents[at("t1")] = np.sum(ct_y * last) * np.float64(1.0) + ct_t
-        cotangents[at("saves")], cotangents[at("stops")] = ct_saves, ct_stops
-        cotangents[k] = lam
+        cotangents[at("t0")] = -np.sum(lam * system(settings.t0, y0)) * np.float64(1.0)
+        cotangents[at("t1")] = np.sum(last * system(settings.t1, forward.y)) * np.float64(1.0) + ct_t
+        cotangents[at("saves")] = ct_saves
+        cotangents[k] = lam if system.mass is None else system.mass.astype(lam.dtype).T @ lam
         for i, part in zip(sweep.moving, sweep.parameters(z), strict=True):
             cotangents[k + 1 + i] = part
         assert len(theta) == len(xs) - k - 1
@@ -232,8 +222,12 @@ class _Rule:
     def _forward(self, settings: Settings, y0: Value, system: System) -> Forward:
         """The solution again, with what the way back needs of it."""
         if self.title == "backsolve":
-            ending = solve_continuous(self.title, self.plan, system, settings, y0)
-            return Forward(ending.y)
+            method = self.plan.method
+            carries = method.symmetric and method.reversible
+            ending = solve_continuous(self.title, self.plan._replace(keeps_state=carries), system, settings, y0)
+            return Forward(
+                ending.y, context=shifted(method, system, settings.t1, ending, system.width) if carries else ()
+            )
         if self.title == "bvp":
             parts = np.arange(1, NODES) / NODES
             nodes = settings.t0 + (settings.t1 - settings.t0) * parts
@@ -265,10 +259,14 @@ def _zero(x: Value) -> Value:
     return np.zeros(kind.shape, kind.dtype)
 
 
-def check_plan(title: str, name: str, plan: Plan) -> None:
+def check_plan(title: str, name: str, plan: Plan, mass: Value | None) -> None:
     """What these derivatives are not made for is refused."""
-    what = "events" if plan.events.size else "mass" if plan.has_mass else ""
-    if name in ("forward", "reversible") and plan.stops:
-        what = "stops"
-    if what:
-        raise ValueError(f"{title}: adjoint={name!r} is not made for {what}=. Use adjoint='discretize'.")
+    if plan.has_mass and name == "reversible":
+        raise ValueError(f"{title}: adjoint='reversible' undoes steps, and no method for mass= has an inverse step. "
+                         "Use adjoint='discretize', with checkpoint= to save memory.")  # fmt: skip
+    if plan.has_mass and known_value(mass) is None:
+        raise ValueError(f"{title}: adjoint={name!r} needs a mass matrix that is known while a program is traced: its "
+                         "algebraic equations are looked at. Make it a constant, or use 'discretize'.")  # fmt: skip
+    if plan.method.symplectic and name != "reversible":
+        raise ValueError(f"{title}: adjoint={name!r} integrates more than y, and {plan.method.name} splits y = (q, p) "
+                         "in halves. Use adjoint='reversible', which keeps no states, or 'discretize'.")  # fmt: skip

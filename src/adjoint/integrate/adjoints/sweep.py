@@ -7,8 +7,11 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
+from adjoint import tree
+from adjoint.api.control_flow import cond
 from adjoint.api.gradients import vjp, vmap
 from adjoint.debug import check
+from adjoint.integrate.algebraic import velocity
 from adjoint.integrate.dense import Rows
 from adjoint.integrate.derivative import detach
 from adjoint.integrate.interpolation import evaluate
@@ -16,10 +19,22 @@ from adjoint.integrate.stepping import Plan, Settings, run
 from adjoint.integrate.system import System
 from adjoint.program.types import Value, type_of
 
-__all__ = ["NODE", "NODES", "STOP", "Augmented", "Forward", "Marks", "Sweep", "gather_marks", "marks_back"]
+__all__ = [
+    "NODE",
+    "NODES",
+    "Augmented",
+    "Forward",
+    "Marks",
+    "Sweep",
+    "block_diagonal",
+    "gather_marks",
+    "marks_back",
+    "residual",
+    "shifted",
+]
 
 NODES = 32  # parts of a boundary value problem
-SAVE, STOP, NODE = range(3)
+SAVE, NODE = range(2)
 
 # the rule of 15 points of Gauss and Kronrod on (0, 1)
 _POSITIVE = np.array([
@@ -42,6 +57,7 @@ class Forward(NamedTuple):
     y: Value
     rows: Rows | None = None
     nodes: tuple[Value, Value] | None = None
+    context: Sequence[Value] = ()  # how far the last state of the method is from one that starts there
 
 
 class Marks(NamedTuple):
@@ -55,23 +71,21 @@ class Marks(NamedTuple):
 
 
 def gather_marks(plan: Plan, settings: Settings, nodes: Any, ct_saved: Value, n: int) -> Marks | None:
-    """Saved times, stops and nodes, from the last one to the first."""
-    count = (plan.saves, plan.stops, 0 if nodes is None else nodes[0].shape[0])
+    """Saved times and nodes, from the last one to the first."""
+    count = (plan.saves, 0 if nodes is None else nodes[0].shape[0])
     if not sum(count):
         return None
     dtype = ct_saved.dtype
-    empty = np.zeros((0, n), dtype)
     ct = np.zeros((plan.saves, n), dtype)
     if plan.saves:
         ct = np.concatenate([ct_saved, np.zeros((plan.saves, n - ct_saved.shape[1]), dtype)], axis=1)
-    ys = empty if nodes is None else nodes[1]
+    ys = np.zeros((0, n), dtype) if nodes is None else nodes[1]
     if nodes is not None and ys.shape[1] < n:  # integrals are not needed on the way back
         ys = np.concatenate([ys, np.zeros((ys.shape[0], n - ys.shape[1]), dtype)], axis=1)
-    times = np.concatenate([settings.saves, settings.stops, *([] if nodes is None else [nodes[0]])])
+    times = np.concatenate([settings.saves, *([] if nodes is None else [nodes[0]])])
     whole = Marks(
-        times, np.repeat(np.array([SAVE, STOP, NODE]), count),
-        np.concatenate([ct, np.zeros((sum(count[1:]), n), dtype)]),
-        np.concatenate([np.zeros((sum(count[:2]), n), dtype), ys]), np.arange(sum(count)),
+        times, np.repeat(np.array([SAVE, NODE]), count), np.concatenate([ct, np.zeros((count[1], n), dtype)]),
+        np.concatenate([np.zeros((count[0], n), dtype), ys]), np.arange(sum(count)),
     )  # fmt: skip
     plain, t0, t1 = detach([times, settings.t0, settings.t1])
     order = np.argsort(np.where(t1 >= t0, -1.0, 1.0) * plain, kind="stable")
@@ -79,18 +93,35 @@ def gather_marks(plan: Plan, settings: Settings, nodes: Any, ct_saved: Value, n:
     return Marks(*[np.take(part + nothing.astype(part.dtype), order, axis=0) for part in whole])
 
 
-def marks_back(plan: Plan, marks: Marks, found: Value) -> tuple[Value, Value]:
-    """Cotangents of the saved times and of the stops."""
-    whole = np.take(found, np.argsort(marks.index))
-    saves, stops = plan.saves, plan.stops
-    return whole[:saves] if saves else None, whole[saves : saves + stops] if stops else None
+def marks_back(plan: Plan, marks: Marks, found: Value) -> Value:
+    """Cotangents of the saved times."""
+    return np.take(found, np.argsort(marks.index))[: plan.saves] if plan.saves else None
+
+
+def residual(system: System, bases: Any, t: Value, y: Value, moving: Sequence[int], values: Sequence[Value]) -> Any:
+    """f - M y′ as a function of y and of the moving values of θ, with y′ as it is."""
+    at_mass = system.mass_index
+    v = velocity(system.with_theta(values), bases, t, y) if at_mass in moving else None
+
+    def f(y: Value, *part: Value) -> Value:
+        whole = list(values)
+        for i, p in zip(moving, part, strict=True):
+            whole[i] = p
+        now = system.with_theta(whole)
+        if v is None:
+            return now(t, y)
+        return now(t, y) - (now.mass - system.with_theta(values).mass).astype(y.dtype) @ v
+
+    return f
 
 
 class Augmented(System):
-    """An equation with more unknowns, as stepping sees one."""
+    """An equation with more unknowns, as stepping sees one; `mass` gives its matrix from θ."""
 
-    def __init__(self, right: Any, base: System, theta: Sequence[Value], size: int, width: int) -> None:
-        self._right, self.theta = right, list(theta)
+    def __init__(
+        self, right: Any, base: System, theta: Sequence[Value], size: int, width: int, mass: Any = None
+    ) -> None:  # fmt: skip
+        self._right, self._mass, self.theta = right, mass, list(theta)
         self.program, self.layout, self.extra = base.program, base.layout, []
         self.size, self.width, self.dtype = size, width, base.dtype
 
@@ -98,18 +129,35 @@ class Augmented(System):
         return self._right(t, y, self.own_theta)
 
     @property
+    def mass(self) -> Value | None:
+        return None if self._mass is None else self._mass(self.own_theta)
+
+    @property
     def is_large(self) -> bool:
         return True
+
+
+def block_diagonal(blocks: Sequence[Value], width: int) -> Value:
+    """Square blocks one after the other, then ones up to a width."""
+    whole = np.eye(width, dtype=blocks[0].dtype) + 0 * blocks[0][0, 0]
+    at = 0
+    for block in blocks:
+        n = block.shape[0]
+        whole[at : at + n, at : at + n] = block
+        at += n
+    return whole
 
 
 @final
 class Sweep:
     """z = (y or nothing, λ, μ) between two times, for one of the adjoints."""
 
-    def __init__(self, name: str, plan: Plan, settings: Settings, system: System, forward: Forward) -> None:
+    def __init__(
+        self, name: str, plan: Plan, settings: Settings, system: System, forward: Forward, wanted: Sequence[bool]
+    ) -> None:  # fmt: skip
         self.name, self.plan, self.settings, self.system, self.forward = name, plan, settings, system, forward
         self.n, theta = system.width, list(system.theta)
-        self.moving = [i for i, v in enumerate(theta) if is_moving(v)]
+        self.moving = [i for i, v in enumerate(theta) if wanted[i] and is_moving(v)]
         self.kinds = [type_of(theta[i]) for i in self.moving]
         self.sizes = [int(np.prod(kind.shape, dtype=int)) for kind in self.kinds]
         self.has_y = name in ("backsolve", "bvp")
@@ -129,23 +177,24 @@ class Sweep:
             return np.concatenate([*([value] if self.has_y else []), -back, -parts])
 
         width = self.inner if self.after else self.inner + p
-        self.augmented: Any = Augmented(right, system, [*theta, *rows], self.inner, width)
+
+        def mass(values: Sequence[Value]) -> Value:
+            M = system.with_theta(values[:count]).mass
+            return block_diagonal([*([M] if self.has_y else []), M.T], width)
+
+        has_mass = system.mass is not None
+        self.augmented: Any = Augmented(
+            right, system, [*theta, *rows], self.inner, width, mass if has_mass else None
+        )  # fmt: skip
         times = self.inner // n
         self.own_settings = settings._replace(
-            rtol=widened(settings.rtol, times, n), atol=widened(settings.atol, times, n), saves=np.zeros(0),
-            stops=np.zeros(0),
+            rtol=widened(settings.rtol, times, n), atol=widened(settings.atol, times, n), saves=np.zeros(0)
         )  # fmt: skip
-        self.own_plan = plan._replace(saves=0, stops=0, dense=plan.kept if self.after else 0)
+        self.own_plan = plan._replace(saves=0, dense=plan.kept if self.after else 0, keeps_state=bool(forward.context))
 
     def _pulled(self, t: Value, y: Value, lam: Value, values: Sequence[Value]) -> tuple[Value, Value, Value]:
         """f, (∂f/∂y)ᵀ λ and (∂f/∂θ)ᵀ λ."""
-
-        def f(y: Value, *part: Value) -> Value:
-            whole = list(values)
-            for i, v in zip(self.moving, part, strict=True):
-                whole[i] = v
-            return self.system.with_theta(whole)(t, y)
-
+        f = residual(self.system, self.plan.algebraic, t, y, self.moving, values)
         value, pull = vjp(f, y, *[values[i] for i in self.moving])
         back, *parts = pull(lam)
         flat = [np.reshape(v, (-1,)).astype(y.dtype) for v in parts]
@@ -177,30 +226,18 @@ class Sweep:
             at += size
         return found
 
-    def rates(self, t: Value, y: Value, settings: Settings) -> tuple[Value, Value]:
-        """f before and after a time: different at stops."""
-        if not self.plan.stops:
-            found = self.system(t, y)
-            return found, found
-        t0, t1 = detach([settings.t0, settings.t1])
-        plain = detach([t])[0]
-        side = np.where(t1 >= t0, 1.0, -1.0) * np.spacing(np.abs(plain))
-        ends = [np.where(plain == t0, 0.0, -side), np.where(plain == t1, 0.0, side)]
-        before, after = (self.system(t + end, y) for end in ends)
-        return before, after
-
-    def run(self, z: Value, start: Value, end: Value) -> Value:
-        """z from one time back to another."""
+    def run(self, z: Value, shifts: list[Value], start: Value, end: Value) -> tuple[Value, list[Value]]:
+        """z from one time back to another, and the shifts of the method's state there."""
         moved = np.abs(end - start) > 0
-        near = np.where(moved, end, start - (self.settings.t1 - self.settings.t0) * 1e-3)
-        own = self.own_settings._replace(t0=start, t1=near)
-        equation = self.augmented
-        if self.plan.stops:  # f jumps at both ends
-            a, b = detach([start, near])
-            low, high = np.minimum(a, b), np.maximum(a, b)
-            equation = equation.within(low + np.spacing(np.abs(low)), high - np.spacing(np.abs(high)))
+        return cond(moved, lambda: self._integrate(z, shifts, start, end), lambda: (z, shifts))
+
+    def _integrate(self, z: Value, shifts: list[Value], start: Value, end: Value) -> tuple[Value, list[Value]]:
+        own, equation = self.own_settings._replace(t0=start, t1=end), self.augmented
         if not self.after:
-            return np.where(moved, run(self.own_plan, equation, own, z).y, z)
+            rest = equation.width - self.n
+            context = [np.concatenate([v, np.zeros(rest, z.dtype)]) for v in shifts]
+            ending = run(self.own_plan, equation, own, z, context=context)
+            return ending.y, shifted(self.plan.method, equation, end, ending, self.n) if shifts else shifts
         ending = run(self.own_plan, equation, own, z[: self.n])
         check(
             np.all(ending.counts.steps < self.plan.kept),
@@ -208,10 +245,9 @@ class Sweep:
             "them. Use adjoint='interpolate'.",
             ending.counts.steps,
         )
-        total = self._integrated(ending.dense, equation)
-        return np.where(moved, np.concatenate([ending.y, z[self.n :] + total]), z)
+        return np.concatenate([ending.y, z[self.n :] + self._integrated(ending.dense)]), shifts
 
-    def _integrated(self, rows: Rows, equation: System) -> Value:
+    def _integrated(self, rows: Rows) -> Value:
         """∫ (∂f/∂θ)ᵀ λ over all steps of λ."""
         theta = self.system.theta
 
@@ -221,8 +257,6 @@ class Sweep:
 
             def point(x: Value, weight: Value) -> Value:
                 t = begin + x * length
-                if equation.windowed:
-                    t = np.minimum(np.maximum(t, equation.theta[-2]), equation.theta[-1])
                 y = _on_rows(self.forward.rows, t, self.n, lam.dtype)
                 there = evaluate(lam, coefficients, x.astype(lam.dtype))
                 return (weight * length).astype(lam.dtype) * self._pulled(t, y, there, theta)[2]
@@ -230,6 +264,12 @@ class Sweep:
             return np.sum(vmap(point)(POINTS, POINT_WEIGHTS), axis=0)
 
         return -np.sum(vmap(step)(*rows), axis=0)
+
+
+def shifted(method: Any, system: System, t: Value, ending: Any, n: int) -> list[Value]:
+    """How far the state of a symmetric method is from one that starts at y: what a step back needs to undo a step."""
+    fresh = tree.leaves(method.start(system, t, ending.y))
+    return [detach([a - b])[0][:n] for a, b in zip(tree.leaves(ending.state), fresh, strict=True)]
 
 
 def _on_rows(rows: Any, t: Value, n: int, dtype: Any) -> Value:
