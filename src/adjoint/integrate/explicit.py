@@ -128,11 +128,11 @@ class RungeKutta:
             ks.append(f(t + self.c[i] * h, last))
         if self.fsal:
             new, derivative = last, ks[-1]
-            radius = _radius(ks[-1] - ks[-2], last - before)
+            radius = _radius(ks[-1] - ks[-2], last - before, new, dt * derivative)
         else:
             new = y + dt * _sum(self.b, ks, y.dtype)
             derivative = f(t + h, new)
-            radius = _radius(derivative - ks[-1], new - last)
+            radius = _radius(derivative - ks[-1], new - last, new, dt * derivative)
         error = None if self.error is None else dt * _sum(self.error, ks, y.dtype)
         second = None if self.third is None else dt * _sum(self.third, ks, y.dtype)
         return Step((new, derivative), error, radius, second)
@@ -161,7 +161,7 @@ class RungeKutta:
         (ks, new, before), _ = scan(stage, (ks, y, y), rows_from_second)
         error = None if self.error is None else dt * (np.array([*self.error, 0.0][:count], y.dtype) @ ks)
         second = None if self.third is None else dt * (np.array([*self.third, 0.0][:count], y.dtype) @ ks)
-        return Step((new, ks[-1]), error, _radius(ks[-1] - ks[-2], new - before), second)
+        return Step((new, ks[-1]), error, _radius(ks[-1] - ks[-2], new - before, new, dt * ks[-1]), second)
 
     def interpolant(self, f: Any, t: Value, h: Value, before: Any, after: Any) -> Value:
         """Coefficients of the dense output on a step, of the order of the method (at least 3)."""
@@ -189,8 +189,11 @@ def _sum(weights: Sequence[float], ks: Sequence[Value], dtype: Any) -> Value:
     return total
 
 
-def _radius(change: Value, distance: Value) -> Value:
-    """|Δf| / |Δy|: about the largest |λ| that a step meets."""
+def _radius(change: Value, distance: Value, y: Value, move: Value) -> Value:
+    """|Δf| / |Δy|, in units of |y| + |h f| of each component: about the largest |λ| that a step meets."""
+    size = np.abs(y) + np.abs(move)
+    unit = 1 / np.where(size > 0, size, y.dtype.type(1))
+    change, distance = change * unit, distance * unit
     squares = np.float64(1.0) * np.sum(distance * distance)
     found = np.sqrt(np.float64(1.0) * np.sum(change * change) / np.where(squares > 0, squares, 1.0))
     return np.where(squares > 0, found, 0.0)

@@ -13,14 +13,13 @@ from adjoint import tree
 from adjoint.api.control_flow import switch
 from adjoint.base.source import user_facing
 from adjoint.conversion.driver import prepare
-from adjoint.debug import check
 from adjoint.integrate.adjoints.continuous import NAMES, check_plan, solve_continuous
 from adjoint.integrate.adjoints.pieces import solve_in_pieces
 from adjoint.integrate.adjoints.reversible import solve_reversible
 from adjoint.integrate.algebraic import find_algebraic, settle
 from adjoint.integrate.choosing import choose_method
 from adjoint.integrate.dense import Interpolation
-from adjoint.integrate.derivative import detach, record_flat, types_of
+from adjoint.integrate.derivative import record_flat, types_of
 from adjoint.integrate.events import occurred, read_events
 from adjoint.integrate.jacobians import FEW, choose_form
 from adjoint.integrate.reading import (
@@ -32,17 +31,16 @@ from adjoint.integrate.reading import (
     read_times,
     read_tolerance,
 )
+from adjoint.integrate.refusals import refuse_events, refuse_failed
 from adjoint.integrate.splitting import Split
-from adjoint.integrate.statuses import EVENT, RUNNING, STATUSES
+from adjoint.integrate.statuses import RUNNING
 from adjoint.integrate.stepping import Ending, Plan, Settings, run
 from adjoint.integrate.system import Arguments, Layout, System, check_right_side, read_state, trace_function
-from adjoint.integrate.trajectory import Trajectory
+from adjoint.integrate.trajectory import History, Trajectory
 from adjoint.jit.pipeline import run_program
 from adjoint.ops.control.call import Call, run_with
-from adjoint.ops.custom import Attach
 from adjoint.program.program import Program
 from adjoint.program.types import Value
-from adjoint.transform.custom import BatchedRule
 
 __all__ = ["solve"]
 
@@ -78,6 +76,9 @@ def solve(
     adjoint: str = "discretize",
     checkpoint: Any = None,
     control: str = "state",
+    progress: bool | str = False,
+    callback: Callable[..., Any] | None = None,
+    history: bool = False,
 ) -> Trajectory:
     """y(t) for y′ = f(t, y, *args), y(t₀) = y0, over span = (t₀, t₁), forwards or backwards.
 
@@ -96,6 +97,9 @@ def solve(
     "interpolate", "quadrature", "backsolve" and "bvp" solve the adjoint equation backwards, "forward" the variational
     equation: the page on adjoints tells them apart. With control="state and tangents", forward derivatives take part
     in the choice of steps.
+
+    `progress`, True or a text, shows the steps while they are taken; `callback(t, y)` is called after each of them with
+    plain arrays; with `history`, `path.history` is a record of all steps.
 
     ```python
     def prey(t, y, rates):
@@ -131,7 +135,7 @@ def solve(
     plan = Plan(
         chosen, norm, first_step is not None, saves.shape[0], stop_times.shape[0], checkpoint, bool(masses),
         happenings, len(event_theta), bool(rights), adjoint, form=form, stiff_program=stiff_program, start=start,
-        algebraic=find_algebraic(title, start, masses[0]) if masses else None,
+        algebraic=find_algebraic(title, start, masses[0]) if masses else None, progress=progress, callback=callback,
     )  # fmt: skip
     if adjoint != "discretize":
         names = (*NAMES, "reversible")
@@ -151,7 +155,7 @@ def solve(
         raise ValueError(f"{title}: dense=True is the dense output of the steps, and its derivative that of "
                          "adjoint='discretize', control='state'. Name times, save=, which go with all.")  # fmt: skip
     if adjoint in ("interpolate", "quadrature"):
-        counted = _solved(plan._replace(adjoint="discretize"), layout, program, extra, settings, leaves,
+        counted = _solved(plan.quiet._replace(adjoint="discretize"), layout, program, extra, settings, leaves,
                           [*theta, *masses, *event_theta])  # fmt: skip
         steps = known_value(counted.counts.steps)
         most = min(max_steps, MOST_ROWS) + 1 if steps is None else 1 << (2 * int(np.max(steps)) + 8).bit_length()
@@ -160,9 +164,13 @@ def solve(
         plan = plan._replace(
             dense=_reversible_steps(title, plan, layout, program, extra, settings, leaves, [*theta, *event_theta])
         )
-    if dense:
-        counted = _solved(plan, layout, program, extra, settings, leaves, [*theta, *masses, *event_theta])
-        plan = plan._replace(dense=_capacity(title, counted, max_steps))
+    if history and adjoint == "reversible":
+        raise ValueError(f"{title}: history=True is a record of all steps, which adjoint='reversible' does not keep.")
+    if dense or history:
+        quiet = plan.quiet._replace(adjoint="discretize")
+        counted = _solved(quiet, layout, program, extra, settings, leaves, [*theta, *masses, *event_theta])
+        most = _capacity(title, counted, max_steps, "dense=True" if dense else "history=True")
+        plan = plan._replace(dense=most if dense else 0, history=most if history else 0)
     ending = _solved(plan, layout, program, extra, settings, leaves, [*theta, *masses, *event_theta])
     return _trajectory(title, plan, layout, extra_structure, extra, settings, ending, save is None)
 
@@ -179,7 +187,7 @@ def _reversible_steps(
     if not plan.method.adaptive and all(v is not None and v.ndim == 0 for v in known):
         t0, t1, h = (float(v) for v in known)
         return _rounded(int(np.ceil(abs(t1 - t0) / min(abs(h), abs(t1 - t0)) * (1 - 1e-12))))
-    counted = _solved(plan._replace(adjoint="discretize"), layout, program, extra, settings, leaves, theta)
+    counted = _solved(plan.quiet._replace(adjoint="discretize"), layout, program, extra, settings, leaves, theta)
     return _capacity(title, counted, most, "adjoint='reversible'")
 
 
@@ -292,7 +300,7 @@ def _record(plan: Plan, layout: Layout, program: Program, extra: Any, types: Any
                 ending = _differentiated(plan, system, settings, y)
                 if code is not None:
                     ending = ending._replace(code=np.where(code == RUNNING, ending.code, code))
-        ending = _refuse_events(_refuse_failed(ending))
+        ending = refuse_events(refuse_failed(ending))
         out, structure = tree.flatten(ending)
         found.append(structure)
         return out
@@ -311,69 +319,6 @@ def _differentiated(plan: Plan, system: System, settings: Settings, y: Value) ->
     return solve(plan, system, settings, y)
 
 
-class _Refusal:
-    """The derivative of a solution that failed, or of an event that did not happen: an error, not NaN."""
-
-    title = "solve"
-
-    def __init__(self, of_event: bool = False) -> None:
-        self.of_event = of_event
-
-    def _check_solution(self, xs: Sequence[Value]) -> None:
-        words = ", ".join(f"{code} {words}" for code, words in enumerate(STATUSES))
-        check(
-            np.all(xs[-2] <= EVENT),
-            f"integrate.solve: a solution that failed has no derivative; status {{}} of {words}, at t = {{}}. Look at "
-            "path.status and path.advice.",
-            xs[-2], xs[-1],
-        )  # fmt: skip
-
-    def push(self, xs: Sequence[Value], dxs: Sequence[Value]) -> Sequence[Value]:
-        if self.of_event:  # whether the tangent is used is not known: it is no number, as the time is none
-            return [None if dx is None else np.where(xs[-2] > 0, dx, np.nan) for dx in dxs[:-2]]
-        self._check_solution(xs)
-        return dxs[:-2]
-
-    def pull(self, xs: Sequence[Value], cts: Sequence[Value], wanted: Sequence[bool]) -> Sequence[Value]:
-        if self.of_event:
-            check(
-                np.all(np.logical_or(xs[-2] > 0, cts[0] == 0)),
-                "integrate.solve: the time of an event that did not happen has no derivative; it happened {} times "
-                "until t = {}. Look at path.events[i].count.",
-                xs[-2], xs[-1],
-            )  # fmt: skip
-        else:
-            self._check_solution(xs)
-        return [*[ct if w else None for ct, w in zip(cts, wanted, strict=False)], None, None]
-
-    def batched(self, mapped: Sequence[bool], size: int) -> BatchedRule:
-        return BatchedRule(self, tuple(mapped), size)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Refusal) and other.of_event == self.of_event
-
-    def __hash__(self) -> int:
-        return hash((_Refusal, self.of_event))
-
-
-def _refuse_failed(ending: Ending) -> Ending:
-    values = [ending.y, ending.saved]
-    y, saved = Attach(_Refusal(), 2)(*detach(values), *values, ending.code, detach([ending.t])[0])
-    return ending._replace(y=y, saved=saved)
-
-
-def _refuse_events(ending: Ending) -> Ending:
-    """The first time of each event stands by itself, with a derivative if it happened."""
-    seen = ending.events
-    if seen is None:
-        return ending
-    firsts: list[Value] = []
-    for i in range(seen.counts.shape[0]):
-        first = seen.times[i, 0]
-        firsts += Attach(_Refusal(True), 1)(*detach([first]), first, seen.counts[i], detach([ending.t])[0])
-    return ending._replace(events=(seen, firsts))
-
-
 def _trajectory(
     title: str, plan: Plan, layout: Layout, extra_structure: Any, extra: Any, settings: Settings, ending: Ending,
     at_end: bool,
@@ -389,9 +334,13 @@ def _trajectory(
     events = None
     if plan.events.size:
         events = [occurred(layout, ending.events[0], ending.events[1], i) for i in range(plan.events.size)]
+    record = ending.history
+    if record is not None:
+        taken = known_value(counts.steps)
+        record = History(*(record[: int(taken)] if taken is not None and taken.ndim == 0 else record).T)
     return Trajectory(
         times, layout.rows(rows), layout.tree(y[:n]), ending.t, ending.code, counts.steps, counts.rejections,
         counts.evaluations, counts.jacobians, counts.factorizations, counts.stiff,
         ending.radius * abs(settings.t1 - settings.t0), integrals, events, interpolation,
-        method=f"{title} by {plan.method.name}",
+        history=record, method=f"{title} by {plan.method.name}",
     )  # fmt: skip

@@ -12,6 +12,7 @@ import numpy as np
 
 from adjoint import tree
 from adjoint.api.control_flow import cond, while_loop
+from adjoint.debug import callback
 from adjoint.integrate.control import error_norm, first_step
 from adjoint.integrate.dense import Rows, empty_rows, with_row
 from adjoint.integrate.derivative import detach
@@ -19,10 +20,11 @@ from adjoint.integrate.events import EventPlan, Watch, after_event, handle, side
 from adjoint.integrate.interpolation import derivative, evaluate
 from adjoint.integrate.statuses import EVENT, FINISHED, GRAZING, MAX_STEPS, NOT_FINITE, RUNNING, TOO_SMALL
 from adjoint.integrate.stepper import Stepper, coefficients, method_degree
+from adjoint.integrate.stops import between_stops, next_target, restarted
 from adjoint.integrate.system import System
 from adjoint.program.types import Value
 
-__all__ = ["Counts", "Ending", "Plan", "Settings", "between_stops", "run"]
+__all__ = ["Counts", "Ending", "Plan", "Settings", "run"]
 
 
 class Plan(NamedTuple):
@@ -46,6 +48,14 @@ class Plan(NamedTuple):
     start: str = "check"
     kept: int = 0  # how many steps a continuous adjoint keeps
     keeps_state: bool = False  # the method's last state is given back
+    progress: Any = False
+    callback: Any = None  # is called with (t, y) after each step
+    history: int = 0  # of how many steps there is a record
+
+    @property
+    def quiet(self) -> Plan:
+        """The same for a solution that nobody watches."""
+        return self._replace(progress=False, callback=None, history=0)
 
 
 class Settings(NamedTuple):
@@ -87,6 +97,7 @@ class Ending(NamedTuple):
     events: Any = None
     dense: Any = None
     state: Any = None  # of the method
+    history: Any = None  # (steps, 4): start, size, error, rejections
 
 
 class _Now(NamedTuple):
@@ -102,6 +113,7 @@ class _Now(NamedTuple):
     radius: Value
     seen: Any
     rows: Any
+    log: Any = None
 
 
 class _Trial(NamedTuple):
@@ -170,6 +182,7 @@ def run(
         Counts(zero, zero, _as_int(evaluations), zero, zero, zero), zero, out, zero, np.float64(0.0),
         None if watch is None else watch.begin(s.t0, y0[:n], method.derivative(state)[:n], n),
         empty_rows(plan.dense, direction, y0, method_degree(ready, s.t0, state), n) if plan.dense else None,
+        np.full((plan.history, 4), np.nan) + 0 * t0 if plan.history else None,
     )  # fmt: skip
 
     def goes_on(now: _Now) -> Value:
@@ -180,7 +193,7 @@ def run(
         if plan.has_modes:
             current = current.with_theta([now.seen.mode, *current.theta[1:]])
         stepper = ready.at(current)
-        target = _next_target(plan, s, now)
+        target = next_target(plan, s, now)
         t, aim = detach([now.t, target])
         trial, planned, whole = _tried(plan, settings, stepper, now, t, aim, direction)
         accepted = trial.code == RUNNING
@@ -253,46 +266,30 @@ def run(
         if plan.stops:
             at_stop = np.logical_and(hits, np.logical_not(at_end))
             stop = stop + at_stop
-            state = _restarted(within(stop), method, reached, state, at_stop)
+            state = restarted(within(stop), method, reached, state, at_stop)
         rows = now.rows
         if plan.dense:
             polynomial = coefficients(stepper, now.t, h, now.state, after, accepted)[:, :n]
             at = np.minimum(now.counts.steps, plan.dense - 1)
             rows = with_row(rows, at, Rows(now.t, h, y0, polynomial), accepted)
+        log = now.log
+        if plan.history:
+            log = log.copy()
+            record = np.stack([t, trial.h, trial.error, trial.rejections.astype(np.float64)])
+            log[np.minimum(now.counts.steps, plan.history - 1)] = np.where(accepted, record, np.nan)
+        if plan.callback is not None:
+            callback(plan.callback, *detach([reached]), system.layout.tree(detach([method.value(state)])[0][:n]))
         return _Now(
             reached, following, state, errors, code.astype(np.int64), counts,
-            saved, out, stop, trial.radius, seen, rows,
+            saved, out, stop, trial.radius, seen, rows, log,
         )  # fmt: skip
 
-    last = while_loop(goes_on, advance, begin, checkpoint=plan.checkpoint)
+    last = while_loop(goes_on, advance, begin, checkpoint=plan.checkpoint, progress=plan.progress)
     y = method.value(last.state)
     kept = last.state if plan.keeps_state else None
-    return Ending(last.t, y, last.code, last.counts, last.out, last.h, last.radius, last.seen, last.rows, kept)
-
-
-def _next_target(plan: Plan, s: Settings, now: _Now) -> Value:
-    """Where the next step may go at most: the next stop, or the end."""
-    if not plan.stops:
-        return s.t1
-    at = np.minimum(now.stop, plan.stops - 1)
-    return np.where(now.stop < plan.stops, s.stops[at], s.t1)
-
-
-def between_stops(plan: Plan, s: Settings, system: System, theta: Any, stop: Value, direction: Value) -> System:
-    """The equation between two stops: f is asked at times inside."""
-    if not plan.stops:
-        return system
-    times = detach([s.stops])[0]
-    before = times[np.maximum(stop - 1, 0)]
-    after = times[np.minimum(stop, plan.stops - 1)]
-    first = np.where(stop > 0, before + direction * np.spacing(np.abs(before)), -direction * np.inf)
-    last = np.where(stop < plan.stops, after - direction * np.spacing(np.abs(after)), direction * np.inf)
-    return system.with_theta(theta).within(np.minimum(first, last), np.maximum(first, last))
-
-
-def _restarted(system: System, method: Any, t: Value, state: Any, at_stop: Value) -> Any:
-    """At a stop f may jump: what the state keeps of f is computed again, from the right."""
-    return cond(at_stop, lambda: method.start(system, t, method.value(state)), lambda: state)
+    return Ending(
+        last.t, y, last.code, last.counts, last.out, last.h, last.radius, last.seen, last.rows, kept, last.log
+    )
 
 
 def _tried(

@@ -1,8 +1,10 @@
 """`auto`: Tsitouras' pair, with a stiff method in its place where stability, not accuracy, limits the steps, and back.
 
 Stiffness is seen in the last two stages of a step (Shampine 1977): ρ = |Δf| / |Δy|. It switches when h ρ has been near
-the stability limit for some steps, and back when h ‖J‖ has been far inside for some. The stiff method is Rodas5P for
-few equations, BDF for many.
+the stability limit for some steps, or in sight of it for many: at tight tolerances the error of what decays quickly
+limits explicit steps before stability does. It switches back when h ‖J‖ has been far inside for some steps, and when
+the stiff steps have not become longer than explicit ones by what they cost; then it is slower to try again. The stiff
+method is Rodas5P for few equations, BDF for many.
 """
 
 from __future__ import annotations
@@ -24,7 +26,10 @@ from adjoint.program.types import Value
 __all__ = ["Switching", "named_switching"]
 
 PATIENCE = 12  # steps near the limit before it switches
+FAR = 20  # a step in sight of the limit says as little as this part of one near it
 RETURN = 30  # steps far inside before it switches back
+TRIAL = 25  # steps after which stiff ones must be longer
+LONGER = 3.0  # by this factor
 
 
 class _State(NamedTuple):
@@ -34,6 +39,9 @@ class _State(NamedTuple):
     is_stiff: Value
     fresh: Value  # whether the stiff method starts here
     votes: Value  # steps that speak for a change
+    age: Value  # steps since the last change
+    reference: Value  # the explicit step there
+    patience: Value
 
 
 @dataclass(frozen=True)
@@ -68,7 +76,9 @@ class Switching(Stiff):
     def start(self, f: Any, t: Value, y: Value) -> _State:
         """It begins with the explicit method."""
         inner = self.stiff_method.start(f, t, y)
-        return _State(y, self.stiff_method.derivative(inner), inner, np.bool_(False), np.bool_(True), np.int64(0))
+        zero, no, yes = np.int64(0), np.bool_(False), np.bool_(True)
+        derivative = self.stiff_method.derivative(inner)
+        return _State(y, derivative, inner, no, yes, zero, zero, np.float64(0.0), np.int64(PATIENCE * FAR))
 
     def after_rejection(self, before: _State, tried: _State) -> _State:
         """What an attempt of the stiff method has learned."""
@@ -84,14 +94,15 @@ class Switching(Stiff):
 
         def explicitly() -> Any:
             found = self.explicit.step(f, t, h, (state.y, state.f))
-            near = np.abs(h) * found.radius > 0.7 * limit
+            reach = np.abs(h) * found.radius
+            vote = np.where(reach > 0.7 * limit, FAR, np.where(reach > 0.25 * limit, 1, -2 * FAR))
             work = np.array([self.explicit.evaluations, 0, 0])
             notes = np.float64(0.0), np.float64(self.explicit.estimate_order + 1.0), np.bool_(False)
-            return (*found.state, state.inner), found.error, near, found.radius, work, notes
+            return (*found.state, state.inner), found.error, vote, found.radius, work, notes
 
         def implicitly() -> Any:
             found = stiff.step(f, t, h, self._begun(f, t, state))
-            near = np.abs(h) * found.radius < 0.3 * limit
+            vote = np.where(np.abs(h) * found.radius < min(0.3 * limit, 1.0), 1, -2)
             work = np.array([stiff.evaluations, 1, 1]) if found.work is None else found.work
             notes = (
                 np.float64(0.0) if found.growth is None else found.growth,
@@ -99,15 +110,22 @@ class Switching(Stiff):
                 np.bool_(False) if found.failed is None else found.failed,
             )
             after = stiff.value(found.state), stiff.derivative(found.state), found.state
-            return after, found.error, near, found.radius, work, notes
+            return after, found.error, vote, found.radius, work, notes
 
         after, error, vote, radius, work, notes = cond(state.is_stiff, implicitly, explicitly)
-        votes = np.where(vote, state.votes + 1, np.maximum(state.votes - 2, 0))
-        changes = votes >= np.where(state.is_stiff, RETURN, PATIENCE)
+        votes = np.maximum(state.votes + vote, 0)
+        in_vain = np.logical_and(state.is_stiff, state.age == TRIAL)
+        in_vain = np.logical_and(in_vain, np.abs(h) < LONGER * state.reference)
+        changes = np.logical_or(votes >= np.where(state.is_stiff, RETURN, state.patience), in_vain)
         is_stiff = np.logical_xor(state.is_stiff, changes)
         fresh = np.logical_or(changes, np.logical_and(state.fresh, np.logical_not(state.is_stiff)))
         y, yp, inner = after
-        new = _State(y, yp, inner, is_stiff, fresh, np.where(changes, 0, votes))
+        reference = np.where(np.logical_and(changes, is_stiff), np.abs(h), state.reference)
+        patience = np.where(in_vain, np.minimum(4 * state.patience, 1 << 40), state.patience)
+        new = _State(
+            y, yp, inner, is_stiff, fresh, np.where(changes, 0, votes), np.where(changes, 0, state.age + 1), reference,
+            patience,
+        )  # fmt: skip
         growth, exponent, failed = notes
         growth = np.where(changes, 0.0, growth)
         radius = np.where(state.is_stiff, 0.0, radius)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
@@ -16,9 +16,18 @@ from adjoint.linear.solvers.answer import Coded
 from adjoint.program.trace import Tracer, primal
 from adjoint.program.types import Value
 
-__all__ = ["Trajectory"]
+__all__ = ["History", "Trajectory"]
 
 _LEGEND = ", ".join(f"{code} {words}" for code, words in enumerate(STATUSES))
+
+
+class History(NamedTuple):
+    """A record of all steps that were accepted, one number for each: NaN behind the last one where it is compiled."""
+
+    starts: Value
+    sizes: Value
+    errors: Value  # in units of the tolerances
+    rejections: Value  # attempts before it
 
 
 @final
@@ -54,6 +63,7 @@ class Trajectory(Coded):
     events: Any = None
     interpolation: Any = None  # for `at`
     drift: Any = None  # how far an adjoint that runs back ends from the start
+    history: Any = None
     method: str = field(default="", metadata={"static": True})
     note: str = field(default="", metadata={"static": True})
 

@@ -58,7 +58,7 @@ def solve_continuous(name: str, plan: Plan, system: System, settings: Settings, 
     """The solution of an equation without stops and events, with its derivative."""
     plain = Settings(*detach(list(settings)))
     ending = run(plan, system.with_theta(detach(system.theta)), plain, *detach([y0]))
-    rule = _Rule(name, plan, system)
+    rule = _Rule(name, plan.quiet, system)
     inputs = [*settings, y0, *system.theta]
     y, saved, t = Attach(rule, 3)(*detach([ending.y, ending.saved, ending.t]), *inputs)
     if plan.algebraic is not None:  # the rule is that of cotangents which are orthogonal to algebraic unknowns

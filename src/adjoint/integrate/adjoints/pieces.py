@@ -18,7 +18,8 @@ from adjoint.debug import check
 from adjoint.integrate.algebraic import velocity
 from adjoint.integrate.derivative import attach_derivative, detach, record_flat, types_of
 from adjoint.integrate.events import KEPT, EventPlan, Occurrences, Watch, after_event
-from adjoint.integrate.stepping import Ending, Plan, Settings, between_stops, run
+from adjoint.integrate.stepping import Ending, Plan, Settings, run
+from adjoint.integrate.stops import between_stops
 from adjoint.integrate.system import System
 from adjoint.program.types import Value
 
@@ -118,7 +119,7 @@ def _solved(solve: Solve, plan: Plan, system: System, s: Settings, y0: Value, br
         values = np.full((size, KEPT, n), np.nan, y0.dtype) + 0 * y0[:n]
         seen = Occurrences(np.zeros(size), empty + 0 * s.t0, values, np.zeros(size, np.int64), np.int64(0))
     theta = system.theta
-    own_plan = plan._replace(stops=0, events=EventPlan(), event_theta=0, has_modes=False)
+    own_plan = plan.quiet._replace(stops=0, events=EventPlan(), event_theta=0, has_modes=False)
     most = breaks.times.shape[0] - 1
 
     def one(now: _Piece) -> _Piece:
