@@ -267,6 +267,9 @@ def check_plan(title: str, name: str, plan: Plan, mass: Value | None) -> None:
     if plan.has_mass and known_value(mass) is None:
         raise ValueError(f"{title}: adjoint={name!r} needs a mass matrix that is known while a program is traced: its "
                          "algebraic equations are looked at. Make it a constant, or use 'discretize'.")  # fmt: skip
+    if plan.has_mass and (plan.stops or plan.events.size):
+        raise ValueError(f"{title}: adjoint={name!r} is not made for mass= together with stops= or events=: after each "
+                         "of them the state would have to be made consistent. Use 'discretize'.")  # fmt: skip
     if plan.method.symplectic and name != "reversible":
         raise ValueError(f"{title}: adjoint={name!r} integrates more than y, and {plan.method.name} splits y = (q, p) "
                          "in halves. Use adjoint='reversible', which keeps no states, or 'discretize'.")  # fmt: skip
