@@ -186,6 +186,6 @@ def _moved(watch: Watch, f: System, plan: Plan, kind: Value, t: Value, y: Value,
 
     x = 0.0 * t
     for _ in range(2):
-        value, slope = jvp(g, (x,), (np.float64(1.0) + 0 * t,))
-        x = x - value / np.where(slope == 0, 1.0, slope)
+        value, pace = jvp(g, (x,), (np.float64(1.0) + 0 * t,))
+        x = x - value / np.where(pace == 0, 1.0, pace)
     return t + x, along(x)
