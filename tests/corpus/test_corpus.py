@@ -1,6 +1,7 @@
 """Programs in plain NumPy, written with no thought of this library, pass unchanged through every transformation.
 
-The reference is central differences of the program itself, extrapolated; for batches a loop over the elements.
+The reference is central differences of the program itself, extrapolated; for batches a loop over the elements (whose
+gradients are checked against differences by themselves).
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ FILES = (
 PROGRAMS: dict[str, Program] = {
     program.name: program for file in FILES for program in importlib.import_module(f"tests.corpus.{file}").PROGRAMS
 }
-TRANSFORMATIONS = ("grad", "jvp", "hvp", "vmap", "jit", "jit of grad")
+TRANSFORMATIONS = ("grad", "jvp", "hvp", "vmap", "jit", "jit of grad", "jit of vmap", "jit of vmap of grad")
 
 # Programs whose own differences are no reference, and why.
 ITERATES = "the number of iterations depends on the argument, and the derivative of the iterate on their number"
@@ -96,10 +97,17 @@ def check(program: Program, transformation: str) -> None:
         ends = [gradient(*moved(program, h)) for h in (1e-5, -1e-5)]
         for found, high, low in zip(product, *ends, strict=True):
             close(found, (np.asarray(high) - np.asarray(low)) / 2e-5, 1e-3)
-    elif transformation == "vmap":
+    elif "vmap" in transformation:
         stacks = [np.stack(pair) for pair in zip(moved(program, 0.0), moved(program, 1e-3), strict=True)]
-        element = lambda i: f(*[s[i] if s.ndim > 1 else float(s[i]) for s in stacks])
-        close(ad.vmap(f)(*stacks), np.stack([element(0), element(1)]), 1e-9)
+        elements = [[s[i] if s.ndim > 1 else float(s[i]) for s in stacks] for i in range(2)]
+        if "grad" in transformation:
+            gradient = ad.grad(total, argnums=every)
+            several = zip(*[gradient(*element) for element in elements], strict=True)
+            for found, pair in zip(ad.jit(ad.vmap(gradient))(*stacks), several, strict=True):
+                close(found, np.stack(pair), 1e-7)
+        else:
+            mapped = ad.jit(ad.vmap(f)) if "jit" in transformation else ad.vmap(f)
+            close(mapped(*stacks), np.stack([f(*element) for element in elements]), 1e-9)
     else:
         close(ad.jit(f)(*args), f(*args), 1e-9)
 

@@ -23,7 +23,7 @@ from adjoint.conversion.lifting import StartOver, Swallowed, remember_lifted
 from adjoint.conversion.log import Log, logging
 from adjoint.conversion.sharing import keep_python
 from adjoint.conversion.suspicion import is_suspicious
-from adjoint.program.trace import live_trace
+from adjoint.program.trace import checkpoints, live_trace
 
 R = TypeVar("R")
 _needed: set[CodeType] = set()  # functions that have met a refusal as they are
@@ -137,7 +137,7 @@ def run_again(run: Callable[[Any], R], function: Any) -> R:
     """run(function), until nothing has to be traced from the beginning; what was written before is put back."""
     seen: set[Any] = set()
     for _ in range(MOST_RUNS):
-        log = Log(is_region=False)
+        log, take_back = Log(is_region=False), checkpoints(live_trace())
         try:
             with logging(log):
                 result = run(function)
@@ -145,6 +145,8 @@ def run_again(run: Callable[[Any], R], function: Any) -> R:
             return result
         except StartOver as again:
             log.restore()
+            for forget in take_back:
+                forget()
             if again.key in seen:
                 if live_trace() is None:
                     raise again.error from None

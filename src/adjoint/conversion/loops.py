@@ -30,7 +30,7 @@ from adjoint.program.journal import WrittenArrays, note_array, noting_arrays
 from adjoint.program.program import Program
 from adjoint.program.record import Record
 from adjoint.program.subprograms import all_equations
-from adjoint.program.trace import Tracer, live_trace
+from adjoint.program.trace import Tracer, checkpoints, live_trace
 from adjoint.transform.batch_branches import TooManyPaths
 
 Block = Callable[..., tuple[Any, ...]]
@@ -106,6 +106,7 @@ class Mark:
         trace = live_trace()
         assert trace is not None
         self.arrays = WrittenArrays(trace.level)
+        self.take_back = checkpoints(trace)
         while trace is not None and not isinstance(trace, Record):
             trace = trace.outer
         assert trace is not None
@@ -144,6 +145,8 @@ class Mark:
         if isinstance(self.record, Region) and self.shadows is not None:
             self.record.shadows = self.shadows
         self.record.truncate(self.equations)
+        for take_back in self.take_back:
+            take_back()
 
     def keep(self) -> None:
         """What was written is noted further out."""

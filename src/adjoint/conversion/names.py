@@ -222,10 +222,10 @@ def _effect_of(statement: ast.stmt) -> Effect:
         then, other = _effect_of_all(statement.body), _effect_of_all(statement.orelse)
         return then[0] | other[0] | read_names(statement.test), then[1] & other[1]
     if isinstance(statement, ast.While):  # what an iteration writes may not be written, and the next one reads
-        return _effect_of_all(statement.body)[0] | read_names(statement.test), _NOTHING
+        return _effect_of_all(statement.body)[0] | read_names(statement.test) | _flags(statement), _NOTHING
     if isinstance(statement, ast.For):
         inside = _effect_of_all(statement.body)[0] - set(bound_names([statement.target]))
-        return inside | read_names(statement.iter) | read_names(statement.target), _NOTHING
+        return inside | read_names(statement.iter) | read_names(statement.target) | _flags(statement), _NOTHING
     sure: Iterable[str] = ()
     if isinstance(statement, ast.Assign):
         sure = [n.id for target in statement.targets for n in _plain_targets(target)]
@@ -236,6 +236,11 @@ def _effect_of(statement: ast.stmt) -> Effect:
         caught = [read_names(h) - {h.name} for h in statement.handlers]
         return frozenset[str]().union(*map(read_names, plain), *caught), _NOTHING
     return frozenset(read_names(statement)), frozenset(sure)
+
+
+def _flags(loop: ast.While | ast.For) -> frozenset[str]:
+    """The flags that end a loop: they are asked before its first iteration."""
+    return frozenset(getattr(loop, "stops", ()))
 
 
 def _effect_of_all(body: Sequence[ast.stmt]) -> Effect:

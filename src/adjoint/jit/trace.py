@@ -22,8 +22,9 @@ from adjoint.program.program import Program, interpret
 from adjoint.program.trace import Tracer
 from adjoint.program.types import Value
 from adjoint.transform.arguments import fresh, plain_value
+from adjoint.transform.batch_branches import TooManyPaths
 from adjoint.transform.generators import GeneratorArguments
-from adjoint.transform.guards import GuardingTrace, layout_of
+from adjoint.transform.guards import GuardingTrace, TooLarge, layout_of
 from adjoint.transform.record_function import record_function
 from adjoint.tree.static_values import STATIC_TYPES
 
@@ -128,7 +129,11 @@ def _trace(
         _check_writes(reader, call, written, returns=recorded.structure != tree.structure(None))
     except (OutsideWrite, StateFound):
         raise
-    except StartOver:
+    except (
+        StartOver,
+        TooManyPaths,
+        TooLarge,
+    ):  # it runs again, compiled or as plain Python, and does what it does then
         call.captures.outside.undo()
         raise
     except Exception:

@@ -107,6 +107,10 @@ class Trace(ABC):
         """`apply` of two arguments."""
         return self.apply(op, (x, y))
 
+    def checkpoint(self) -> Callable[[], None] | None:
+        """How to forget what this trace notes from now on, beside equations; None where that is nothing."""
+        return None
+
     def end(self) -> None:
         """From now on, a value of this trace that has leaked raises when it is used."""
         self.fast = 0
@@ -179,6 +183,16 @@ class Trace(ABC):
             f"A traced value of {self.title} (called at {describe(self.started)}) was used in another thread, at "
             f"{describe(here())}. Start threads around the transformation, not inside the function that is transformed."
         )
+
+
+def checkpoints(trace: Trace | None) -> list[Callable[[], None]]:
+    """How to forget what a trace and those around it note from now on."""
+    out: list[Callable[[], None]] = []
+    while trace is not None:
+        if (take_back := trace.checkpoint()) is not None:
+            out.append(take_back)
+        trace = trace.outer
+    return out
 
 
 class Tracer:

@@ -22,6 +22,7 @@ import numpy as np
 from adjoint import tree
 from adjoint.base.errors import ControlFlowError, ShapeError
 from adjoint.base.source import describe, here
+from adjoint.ops.effects import guarded, has_effects, silent_operation
 from adjoint.program.journal import Journal, journal
 from adjoint.program.op import Op
 from adjoint.program.record import RecordTracer
@@ -38,6 +39,13 @@ FREE = 6  # so many questions on a path are followed both ways; then it is asked
 
 class TooManyPaths(ControlFlowError):
     """The batch elements of a mapped function may go more ways than can be followed."""
+
+
+def _too_many(paths: str) -> TooManyPaths:
+    return TooManyPaths(
+        f"vmap: the batch elements of the mapped function may take {paths}, at {describe(here())}. While it is "
+        "compiled, each is followed. Write the branch as ad.cond(predicate, f, g, *args), or the loop as ad.while_loop."
+    )
 
 
 class OtherQuestion(BaseException):
@@ -57,9 +65,9 @@ class PathBatch(Batch):
 
     defers = True
 
-    def __init__(self, size: int, script: list[bool]) -> None:
+    def __init__(self, size: int, script: list[bool], most: float = np.inf) -> None:
         super().__init__(size)
-        self.script = script
+        self.script, self.most = script, most
         self.questions: list[Question] = []
         self.taken: Value = None  # which batch elements take this path so far; None for all
         self.waiting: list[tuple[Op, list[Value]]] = []
@@ -68,17 +76,35 @@ class PathBatch(Batch):
 
     def apply(self, op: Op, args: Sequence[Value]) -> Value:
         self.applied += 1
-        if not op.effect:
-            if self.taken is not None and op.has_indices and op.parameters:
-                args = [*args[: -op.parameters], *map(self._within, args[-op.parameters :])]
-            return super().apply(op, args)
-        if len(self.questions) >= len(self.script):  # else the path that this one branched off from has done it
-            kept: list[Value] = [a.snapshot() if isinstance(a, Tracer) else np.array(a)[()] for a in args]
-            if self.taken is not None:
-                guarded: Any = op
-                op, kept = guarded.guarded(), [BatchTracer(self, self.taken), *kept]
-            self.waiting.append((op, kept))
-        return ()
+        if self.applied > self.most:
+            raise _too_many("many paths with many operations")
+        acts_inside = any(map(has_effects, op.programs().values()))
+        if (op.effect or acts_inside) and len(self.questions) >= len(self.script):
+            self._wait(op, args)  # else the path that this one branched off from has done it
+        if op.effect:
+            return ()
+        if self.taken is not None and op.has_indices and op.parameters:
+            args = [*args[: -op.parameters], *map(self._within, args[-op.parameters :])]
+        return super().apply(silent_operation(op) if acts_inside else op, args)
+
+    def _wait(self, op: Op, args: Sequence[Value]) -> None:
+        """Effects happen when the path is at its end, for the batch elements that take it."""
+        kept: list[Value] = [a.snapshot() if isinstance(a, Tracer) else np.array(a)[()] for a in args]
+        if self.taken is not None:
+            acting: Any = op
+            op, position = (acting.guarded(), 0) if op.effect else acting.guarded(guarded)
+            kept.insert(len(kept) if position is None else position, BatchTracer(self, self.taken))
+        self.waiting.append((op, kept))
+
+    def checkpoint(self) -> Callable[[], None]:
+        """What was asked from now on is taken back: by the function that is returned."""
+        asked, taken, waiting, known = len(self.questions), self.taken, len(self.waiting), dict(self._known)
+
+        def take_back() -> None:
+            del self.questions[asked:], self.waiting[waiting:]
+            self.taken, self._known = taken, known
+
+        return take_back
 
     def _within(self, index: Value) -> Value:
         """An index that is 0 for the batch elements that do not take this path: theirs may be out of bounds."""
@@ -164,19 +190,9 @@ class Paths:
     def follow(self, script: list[bool]) -> list[Value] | None:
         """The results of all paths that begin with these answers, merged; None when no element takes any of them."""
         self.followed += 1
-        if self.followed > MOST or (self.followed > 1 and self.applied > MOST_APPLIED):
-            many = (
-                f"more than {MOST} paths"
-                if self.followed > MOST
-                else f"many paths, of which the first {self.followed - 1} have {self.applied} operations"
-            )
-            raise TooManyPaths(
-                f"vmap: the batch elements of the mapped function may take {many}, at "
-                f"{describe(here())}. While it "
-                "is compiled, each is followed. Write the branch as ad.cond(predicate, f, g, *args), or the loop as "
-                "ad.while_loop."
-            )
-        trace = PathBatch(self.size, script)
+        if self.followed > MOST:
+            raise _too_many(f"more than {MOST} paths")
+        trace = PathBatch(self.size, script, MOST_APPLIED - self.applied if self.followed > 1 else np.inf)
         outputs = self._along(trace)
         self.applied += trace.applied
         for position in reversed(range(len(script), len(trace.questions))):
