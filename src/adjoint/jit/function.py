@@ -12,7 +12,7 @@ from typing import Any
 import adjoint.numpy  # noqa: F401  # pyright: ignore[reportUnusedImport]  (gives traced values NumPy's protocols)
 from adjoint import tree
 from adjoint.base.config import config
-from adjoint.base.errors import ControlFlowError
+from adjoint.base.errors import ControlFlowError, ShapeError, TreeError
 from adjoint.base.forking import free_in_child
 from adjoint.base.records import record
 from adjoint.base.source import by_name, user_facing, warn_user
@@ -249,7 +249,11 @@ class Jitted(Entry):
                 branches = "native"  # the paths are too many to have a program for each
             guarded = compile_call(self.function, self._reader, call, why=why, branches=branches)
         except TooManyPaths as problem:
-            self._give_up(variants, "the batch elements of vmap take too many paths", str(problem))
+            variants.reason = f"the batch elements of vmap {problem.what}"
+            if not isinstance(
+                problem, ShapeError | TreeError
+            ):  # plain Python may raise that, of elements that do differ
+                self._give_up(variants, variants.reason, str(problem))
             variants.always_python = True
             return None
         except OutsideWrite as problem:

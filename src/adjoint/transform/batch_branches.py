@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from adjoint import tree
-from adjoint.base.errors import ControlFlowError, ShapeError
+from adjoint.base.errors import ControlFlowError, ShapeError, TreeError
 from adjoint.base.source import describe, here
 from adjoint.ops.effects import guarded, has_effects, silent_operation
 from adjoint.program.journal import Journal, journal
@@ -39,6 +39,20 @@ FREE = 6  # so many questions on a path are followed both ways; then it is asked
 
 class TooManyPaths(ControlFlowError):
     """The batch elements of a mapped function may go more ways than can be followed."""
+
+    what = "take too many paths"
+
+
+class OtherShapes(TooManyPaths, ShapeError):
+    """Paths return arrays that cannot be stacked; perhaps nobody takes one of them."""
+
+    what = "return arrays of different shapes"
+
+
+class OtherTrees(TooManyPaths, TreeError):
+    """Paths return different trees; perhaps nobody takes one of them."""
+
+    what = "return different trees"
 
 
 def _too_many(paths: str) -> TooManyPaths:
@@ -218,11 +232,14 @@ class Paths:
         self.changes.restore()
         trace.perform()
         if self.structure is not None:
-            tree.check_same_structure(
-                "vmap: the batch elements take different branches, and these return different trees",
-                self.structure,
-                structure,
-            )
+            try:
+                tree.check_same_structure(
+                    "vmap: the batch elements take different branches, and these return different trees",
+                    self.structure,
+                    structure,
+                )
+            except TreeError as problem:
+                raise OtherTrees(str(problem)) from None
         self.structure = structure
         return [self._stack(leaf, trace) for leaf in leaves]
 
@@ -240,7 +257,7 @@ class Paths:
         out: list[Value] = []
         for path, a, b in zip(self.structure.paths(), first, second, strict=True):
             if np.shape(a) != np.shape(b):
-                raise ShapeError(
+                raise OtherShapes(
                     f"vmap: batch elements return arrays of different shapes for result{path}: "
                     f"{type_of(a).shape[1:]} and "
                     f"{type_of(b).shape[1:]}. They cannot be stacked: reduce them inside the function, or keep the "
