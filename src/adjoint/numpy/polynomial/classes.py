@@ -101,6 +101,15 @@ class Series:
         return type(self)(without_leading_zeros(self.coef, -1, tol), self.domain, self.window, self.symbol)
 
     @classmethod
+    def _intervals(cls, points: Value, domain: Any, window: Any) -> tuple[Any, Any]:
+        """Domain and window as NumPy reads them: None is what the points span, [] what the class has."""
+        if domain is None:
+            domain = np.stack([np.min(points), np.max(points)])
+        elif isinstance(domain, list) and not domain:
+            domain = cls.domain
+        return domain, cls.window if window is None else window
+
+    @classmethod
     def fit(
         cls,
         x: Any,
@@ -115,11 +124,7 @@ class Series:
     ) -> Any:
         """The series of least squares through points: cₖ of min Σ wᵢ² (p(xᵢ) - yᵢ)²."""
         x = as_array(x)
-        if domain is None:
-            domain = np.stack([np.min(x), np.max(x)])
-        elif isinstance(domain, list) and not domain:
-            domain = cls.domain
-        window = cls.window if window is None else window
+        domain, window = cls._intervals(x, domain, window)
         base: Any = cls
         result = base._fit(map_interval(x, domain, window), y, deg, w=w, rcond=rcond, full=full)
         coef = result[0] if full else result
@@ -130,11 +135,7 @@ class Series:
     def fromroots(cls, roots: Any, domain: Any = [], window: Any = None, symbol: str = "x") -> Any:  # noqa: B006 (NumPy's)
         """The series Π (x - rᵢ)."""
         roots = series.coefficients(roots)
-        if domain is None:
-            domain = np.stack([np.min(roots), np.max(roots)])
-        elif isinstance(domain, list) and not domain:
-            domain = cls.domain
-        window = cls.window if window is None else window
+        domain, window = cls._intervals(roots, domain, window)
         base: Any = cls
         scale = polyutils.mapparms(domain, window)[1]
         coef = base._fromroots(map_interval(roots, domain, window)) / scale ** roots.shape[0]
