@@ -257,9 +257,9 @@ def _write_patches(it: Geometry) -> None:
         in_parts(it, it.channels, some, channels)
         with f.loop(f.index(0), f.index(count)) as n:
             start = it.at(it.z, [f.add(first_image, n), g, *[0] * (1 + len(it.size))])
-            found = offset_by(it, total, f.mul(n, f.index(it.positions * it.out)))
+            source = offset_by(it, total, f.mul(n, f.index(it.positions * it.out)))
             kind = ArrayType((it.out, it.positions), it.dtype)
-            emitter.copy_strided(offset_by(it, it.z.pointer, start), Operand(found, (1, it.out), kind))
+            emitter.copy_strided(offset_by(it, it.z.pointer, start), Operand(source, (1, it.out), kind))
 
     with f.loop(f.index(0), f.index(it.groups)) as g:
         in_parts(it, it.count, images, lambda first, count: block(g, first, count))

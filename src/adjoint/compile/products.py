@@ -97,15 +97,15 @@ def wants_packing(eq: Equation, view: Callable[[Var], View | None]) -> tuple[int
         other = eq.inputs[1 - k].type
         if x.type.ndim != 2 or not isinstance(x, Var) or not all(type(n) is int for n in (*x.type.shape, *other.shape)):
             continue
-        found = view(x)
-        if found is None or x.type.size < 4:
+        operand = view(x)
+        if operand is None or x.type.size < 4:
             continue
         if other.ndim == 1 and x.type.size <= 2**16:
-            return k, found
+            return k, operand
         rows, columns = x.type.shape
-        is_right = k == 1 and other.ndim > 1 and found.strides[1] != 1
+        is_right = k == 1 and other.ndim > 1 and operand.strides[1] != 1
         if is_right and uses_tiles(other.shape[-2], rows, columns, out.dtype):
-            return k, found
+            return k, operand
     return None
 
 

@@ -139,8 +139,8 @@ class _Rule:
     def pull(self, xs: Sequence[Value], cts: Sequence[Value], wanted: Sequence[bool]) -> Sequence[Value]:
         if self.title == "tangents":
             return self._pulled(xs, cts, wanted)
-        found = self._backwards(xs, cts, wanted) if self.is_adjoint else self._by_sensitivities(xs, cts, wanted)
-        filled = zip(found, xs, wanted, strict=True)
+        cotangents = self._backwards(xs, cts, wanted) if self.is_adjoint else self._by_sensitivities(xs, cts, wanted)
+        filled = zip(cotangents, xs, wanted, strict=True)
         return [(_zero(x) if v is None else v) if w else None for v, x, w in filled]
 
     def _pulled(self, xs: Sequence[Value], cts: Sequence[Value], wanted: Sequence[bool]) -> Sequence[Value]:
@@ -200,8 +200,8 @@ class _Rule:
                 z = sweep.reset(z, np.where(mark.kind == NODE, mark.y, y), sweep.adjoint(z) + added)
                 return (z, mark.time, shifts), ct_time
 
-            (z, t, shifts), found = scan(back, (z, t, shifts), marks)
-            ct_saves = marks_back(self.plan, marks, found)
+            (z, t, shifts), ct_times = scan(back, (z, t, shifts), marks)
+            ct_saves = marks_back(self.plan, marks, ct_times)
         z, _ = sweep.run(z, shifts, t, settings.t0)
         if self.title == "backsolve":
             drift = np.sqrt(np.sum((sweep.state(settings.t0, z) - y0)[: system.size] ** 2) * np.float64(1.0))

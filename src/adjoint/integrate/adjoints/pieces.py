@@ -61,8 +61,8 @@ def solve_in_pieces(solve: Solve, plan: Plan, system: System, settings: Settings
 
     def pieces(*flat: Value) -> list[Value]:
         given, own = flat[: -len(breaks)], _Breaks(*flat[-len(breaks) :])
-        found = _solved(solve, plan, system.with_theta(given[count + 1 :]), Settings(*given[:count]), given[count], own)
-        t, y, saved, seen = found
+        parts = _solved(solve, plan, system.with_theta(given[count + 1 :]), Settings(*given[:count]), given[count], own)
+        t, y, saved, seen = parts
         return [t, y, saved, *([] if seen is None else [seen.times, seen.values])]
 
     whole = [*inputs, *breaks]
@@ -93,8 +93,8 @@ def _breaks(plan: Plan, s: Settings, ending: Ending) -> _Breaks:
             "happened {} times. Use adjoint='discretize'.",
             np.max(seen.counts),
         )  # fmt: skip
-        found = np.reshape(direction * seen.times, (-1,))
-        times.append(np.where(np.isfinite(found), found, np.inf))
+        instants = np.reshape(direction * seen.times, (-1,))
+        times.append(np.where(np.isfinite(instants), instants, np.inf))
         kinds.append(np.repeat(np.arange(plan.events.size), KEPT))
     whole, kind = np.concatenate(times), np.concatenate(kinds)
     order = np.argsort(whole, kind="stable")
@@ -139,8 +139,8 @@ def _solved(solve: Solve, plan: Plan, system: System, s: Settings, y0: Value, br
         own = s._replace(t0=now.t, t1=target, saves=np.where(is_in, s.saves, clipped), stops=np.zeros(0))
 
         def whole() -> Any:
-            found = solve(own_plan, equation, own, now.y)
-            return found.y, found.saved
+            piece = solve(own_plan, equation, own, now.y)
+            return piece.y, piece.saved
 
         def nothing() -> Any:
             y = now.y + (target - now.t).astype(now.y.dtype) * velocity(equation, plan.algebraic, now.t, now.y)
@@ -179,10 +179,10 @@ def _moved(watch: Watch, f: System, plan: Plan, kind: Value, t: Value, y: Value,
 
     def g(x: Value) -> Value:
         there = along(x)
-        found = watch.g(0, t + x, there[:n])
+        value = watch.g(0, t + x, there[:n])
         for i in range(1, plan.events.size):
-            found = np.where(kind == i, watch.g(i, t + x, there[:n]), found)
-        return found
+            value = np.where(kind == i, watch.g(i, t + x, there[:n]), value)
+        return value
 
     x = 0.0 * t
     for _ in range(2):
