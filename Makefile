@@ -21,8 +21,9 @@ unexport PYTHONDONTWRITEBYTECODE
 # Workers begin at the two ends of the list, so that tests of one file share what it compiles.
 PYTEST := $(ONE_THREAD) $(BIN)/python -m pytest
 SIDE_BY_SIDE := -n $(WORKERS) --dist worksteal
+TYPES := $(BIN)/pyright --pythonpath $(BIN)/python
 
-.PHONY: help demo test test-quick test-sweeps test-all judges lint docs pictures bench bench-quick clean
+.PHONY: help demo test test-quick test-sweeps test-all judges lint style docs pictures bench bench-quick clean
 .DEFAULT_GOAL := help
 
 help:
@@ -40,8 +41,11 @@ help:
 demo: $(VENV)/demo.stamp
 	@$(ONE_THREAD) $(BIN)/adjoint demo
 
-test: lint
-	$(PYTEST) $(SIDE_BY_SIDE) $(TESTS)
+# Types are checked while the tests run: the checker has but one thread, and would leave the other cores idle.
+test: style
+	@$(TYPES) > $(VENV)/types.log 2>&1 & types=$$!; status=0; \
+	echo "$(PYTEST) $(SIDE_BY_SIDE) $(TESTS)"; $(PYTEST) $(SIDE_BY_SIDE) $(TESTS) || status=$$?; \
+	wait $$types || status=$$?; cat $(VENV)/types.log; exit $$status
 
 test-quick: $(VENV)/test.stamp
 	$(BIN)/ruff check
@@ -55,10 +59,12 @@ test-all: test test-sweeps
 judges: $(JUDGES)/judges.stamp
 	$(ONE_THREAD) $(JUDGES)/bin/python -m pytest $(wildcard tests/judges/judge_*.py)
 
-lint: $(VENV)/test.stamp
+lint: style
+	$(TYPES)
+
+style: $(VENV)/test.stamp
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
-	$(BIN)/pyright --pythonpath $(BIN)/python
 
 docs: $(VENV)/docs.stamp pictures
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --site-dir site

@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import os
+import re
 import sys
 import time
 import types
@@ -42,11 +43,23 @@ def read_scalar(value: Any) -> Any:
     return value.ravel()[0] if isinstance(value, np.ndarray) else value
 
 
+class Cells(np.ndarray):
+    """An array that holds anything: a traced value written into a row fills it."""
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        target = self[index]
+        if isinstance(target, np.ndarray) and not isinstance(value, np.ndarray):
+            for at in np.ndindex(target.shape):
+                super(Cells, target).__setitem__(at, value)
+        else:
+            super().__setitem__(index, value)
+
+
 def make_numpy() -> Any:
     """NumPy whose new arrays hold anything: the problems write into them."""
     module = types.ModuleType("numpy_of_objects")
     module.__dict__.update(np.__dict__)
-    module.zeros = lambda shape, *rest, **more: np.zeros(shape, dtype=object)  # type: ignore[attr-defined]
+    module.zeros = lambda shape, *rest, **more: np.zeros(shape, dtype=object).view(Cells)  # type: ignore[attr-defined]
     return module
 
 
@@ -58,18 +71,21 @@ class Problem:
         self.theirs = getattr(importlib.import_module(name), name)()
         text = (folder / "python_problems" / f"{name}.py").read_text()
         text = text.replace("import numpy as np", "np = _numpy")
+        text = re.sub(r"(\w+(?:\[[^\[\]]*\])?)\.item\(\)", r"to_scalar(\1)", text)
         library = importlib.import_module("s2mpjlib")
-        known = {**library.__dict__, "_numpy": make_numpy(), "to_scalar": read_scalar}
+        known = {**library.__dict__, "_numpy": make_numpy(), "to_scalar": read_scalar, "pbm": None}
         exec(compile(text.replace("from s2mpjlib import *", ""), name, "exec"), known)
         self.functions = known[name]
         flat = lambda v: np.asarray(v, float).ravel()
         p = self.theirs
+        if hasattr(p, "extfunc"):
+            p.extfunc = self.functions.extfunc
         self.x0, self.low, self.high = flat(p.x0), flat(p.xlower), flat(p.xupper)
         self.n, self.m = len(self.x0), int(p.m)
         self.c_low, self.c_high = (flat(p.clower), flat(p.cupper)) if self.m else (np.zeros(0), np.zeros(0))
-        loaded = getattr(self.functions, "e_globs", None)
-        if loaded is not None:
-            loaded(p)
+        for name_of in ("e_globs", "g_globs"):
+            if hasattr(self.functions, name_of):
+                getattr(self.functions, name_of)(p)
 
     def _group(self, g: int, x: Any) -> Any:
         p = self.theirs
@@ -188,7 +204,7 @@ def main() -> None:
     names = sorted((f.stem for f in (folder / "python_problems").glob("HS*.py") if f.stem[2:].isdigit()),
                    key=lambda name: int(name[2:]))  # fmt: skip
     names = options.only.split(",") if options.only else names[: options.first]
-    solvers = {"sqp": by_ours("sqp"), "interior point": by_ours("interior point"), "SLSQP": by_scipy("SLSQP"),
+    solvers = {**{name: by_ours(name) for name in ("auto", "sqp", "interior point")}, "SLSQP": by_scipy("SLSQP"),
                "trust-constr": by_scipy("trust-constr"), "IPOPT": by_ipopt}  # fmt: skip
     solvers = {name: solve for name, solve in solvers.items() if name not in options.without.split(",")}
     solved: dict[str, set[str]] = {name: set() for name in solvers}
@@ -221,7 +237,7 @@ def main() -> None:
         for title, value in values.items():
             if value <= best + CLOSE * max(1.0, abs(best)):
                 solved[title].add(name)
-        missed = [title for title in ("sqp", "interior point") if name not in solved.get(title, {name})]
+        missed = [title for title in ("auto", "sqp", "interior point") if name not in solved.get(title, {name})]
         if missed:
             print(f"{name}: not solved by {missed}; best {best:.6g}, values "
                   f"{ {t: float(f'{v:.6g}') for t, v in values.items()} }", flush=True)  # fmt: skip
@@ -229,8 +245,7 @@ def main() -> None:
     for column in ("method", "solved", "seconds"):
         table.add_column(column)
     union = lambda *names: set().union(*[solved.get(name, set()) for name in names])
-    rows = {**solved, "SLSQP or trust-constr": union("SLSQP", "trust-constr"),
-            "sqp or interior point": union("sqp", "interior point")}  # fmt: skip
+    rows = {**solved, "SLSQP or trust-constr": union("SLSQP", "trust-constr")}
     for title, found in rows.items():
         table.add_row(title, str(len(found)), f"{seconds[title]:.1f}" if title in seconds else "")
     Console().print(table)

@@ -1,240 +1,187 @@
-"""Differential equations and integrals beside diffrax, torchdiffeq, SciPy, numba and quadax, at equal achieved error.
+"""Differential equations and integrals beside diffrax, torchdiffeq, SciPy, CVODE, CasADi, numba and quadax.
 
     PYTHONPATH=src:. python benchmarks/differential_equations.py [words of workloads] [--write]
 
-Every solver is run at a ladder of tolerances; its time is that of the loosest one whose error at the end is at most the
-error asked for. A gradient is taken at the tolerance of its value. Times are minima of rounds, on one core. Peers that
-are not installed are left out, and so are workloads that were not asked for. `--write` writes
-docs/benchmarks/differential_equations.md.
+At equal achieved error, on one core, in processor time (`equation_timing.py`). Peers that are not installed are left
+out. `--write` replaces the rows of what was measured in docs/benchmarks/differential_equations.md.
 """
 
 from __future__ import annotations
 
 import argparse
-import time
 from collections.abc import Callable
+from functools import cache, partial
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
-import numpy as np
+from benchmarks.equation_timing import Row, Solver, compare, relative_error, write  # sets threads: before NumPy
+
+import numpy as np  # isort: skip
 
 import adjoint as ad
 from adjoint import integrate
+from benchmarks import equation_networks as networks
 from benchmarks import equation_peers as peers
+from benchmarks.equation_problems import POLLUTION, STARS, brusselator_start, right_side
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "benchmarks" / "differential_equations.md"
-TOLERANCES = [10.0**-k for k in range(3, 14)]
-Row = tuple[str, str, float | None, float | None]  # workload, who, seconds of a value, of a gradient
-
-
-def prey(t: Any, y: Any, w: Any) -> Any:
-    return np.stack([w[0] * y[0] - w[1] * y[0] * y[1], -w[2] * y[1] + w[3] * y[0] * y[1]])
-
-
-def robertson(t: Any, y: Any, k: Any) -> Any:
-    a, b, c = y[0], y[1], y[2]
-    return np.stack([-k[0] * a + k[2] * b * c, k[0] * a - k[2] * b * c - k[1] * b**2, k[1] * b**2])
-
-
-def kepler(t: Any, y: Any, w: Any) -> Any:
-    r3 = (y[0] ** 2 + y[1] ** 2) ** 1.5
-    return np.stack([y[2], y[3], -w[0] * y[0] / r3, -w[0] * y[1] / r3])
-
-
-def pleiades(t: Any, y: Any, mass: Any) -> Any:
-    """Seven stars in a plane (Hairer, Nørsett and Wanner, II.10): y has x, y and their velocities."""
-    x, z = y[:7], y[7:14]
-    dx, dz = x[None, :] - x[:, None], z[None, :] - z[:, None]
-    r3 = (dx**2 + dz**2 + np.eye(7)) ** 1.5  # a star does not pull itself: its distance only must not be 0
-    return np.concatenate([y[14:], (dx / r3) @ mass, (dz / r3) @ mass])
-
-
-STARS = [3.0, 3, -1, -3, 2, -2, 2, 3, -3, 2, 0, 0, -4, 4, 0, 0, 0, 0, 0, 1.75, -1.5, 0, 0, 0, -1.25, 1, 0, 0]
-# name: f, span, start, parameters, error, our method, SciPy's, diffrax's, torchdiffeq's
-WORKLOADS: dict[str, tuple[Any, ...]] = {
-    "Lotka-Volterra": (prey, (0.0, 10.0), [10.0, 1.0], [1.5, 1.0, 3.0, 1.0], 1e-8, "dopri5",
-                       ["RK45", "DOP853"], "Dopri5", "dopri5"),
-    "Kepler": (kepler, (0.0, 20.0), [0.4, 0.0, 0.0, 2.0], [1.0], 1e-9, "verner9", ["DOP853", "LSODA"], "Dopri8", None),
-    "pleiades": (pleiades, (0.0, 3.0), STARS, [1.0, 2, 3, 4, 5, 6, 7], 1e-7, "dop853", ["DOP853", "LSODA"], "Dopri8",
-                 None),
+Makers = dict[str, Callable[[], Solver]]
+# title: equation, span, start, parameters, error, our method, peers (library → methods)
+EXPLICIT: dict[str, tuple[Any, ...]] = {
+    "Lotka-Volterra": ("prey", (0.0, 10.0), [10.0, 1.0], [1.5, 1.0, 3.0, 1.0], 1e-8, "dopri5",
+                       {"SciPy": ["DOP853"], "diffrax": ["Dopri5"], "torchdiffeq": ["dopri5"], "numba": ["by hand"]}),
+    "Kepler": ("kepler", (0.0, 20.0), [0.4, 0.0, 0.0, 2.0], [1.0], 1e-9, "verner9",
+               {"SciPy": ["DOP853", "LSODA"], "diffrax": ["Dopri8"]}),
+    "pleiades": ("pleiades", (0.0, 3.0), STARS, [1.0, 2, 3, 4, 5, 6, 7], 1e-7, "dop853",
+                 {"SciPy": ["DOP853", "LSODA"], "diffrax": ["Dopri8"]}),
 }  # fmt: skip
+# title: equation, span, start, parameters, unit of atol
+STIFF: dict[str, tuple[Any, ...]] = {
+    "ROBER": ("robertson", (0.0, 1e5), [1.0, 0, 0], [0.04, 3e7, 1e4], np.array([1e-3, 1e-7, 1e-3])),
+    "HIRES": ("hires", (0.0, 321.8122), [1.0, 0, 0, 0, 0, 0, 0, 0.0057], [1.0], np.full(8, 1e-3)),
+    "POLLU": ("pollution", (0.0, 60.0),
+              [0, 0.2, 0, 0.04, 0, 0, 0.1, 0.3, 0.01, 0, 0, 0, 0, 0, 0, 0, 0.007, 0, 0, 0], POLLUTION,
+              np.full(20, 1e-3)),
+}  # fmt: skip
+STIFF_METHODS = ["rodas5p", "radau", "bdf"]
 MANY = 1000
 
 
-def best_time(run: Callable[[], Any], rounds: int = 5) -> float:
-    """The shortest of some rounds, each of about a hundredth of a second."""
-    run()
-    count, begin = 1, time.perf_counter()
-    run()
-    once = time.perf_counter() - begin
-    count = max(1, int(0.01 / max(once, 1e-7)))
-    found = []
-    for _ in range(rounds):
-        begin = time.perf_counter()
-        for _ in range(count):
-            run()
-        found.append((time.perf_counter() - begin) / count)
-    return min(found)
+def our_solver(name: str, method: str, span: Any, y0: Any, w: Any, size: Any = 1.0) -> Solver:
+    """Value at the end and gradient, compiled, the tolerance an argument."""
+    f = right_side(name, np)
+
+    def solve(w: Any, tol: Any) -> Any:
+        return integrate.solve(f, span, y0, args=(w,), method=method, rtol=tol, atol=tol * size).last
+
+    value, gradient = ad.jit(solve), ad.jit(ad.grad(lambda w, tol: peers.weigh(solve(w, tol), np)))
+    return Solver(lambda tol: value(w, tol), lambda tol: gradient(w, tol))
 
 
-def error_of(found: Any, expected: Any) -> float:
-    """The largest error, beside the largest number."""
-    return float(np.max(np.abs(np.asarray(found) - expected)) / np.max(np.abs(expected)))
-
-
-def reach(make: Callable[[float], Callable[[], Any]], expected: Any, wanted: float) -> tuple[Any, float] | None:
-    """A call and its tolerance: the loosest one that reaches the error."""
-    for tol in TOLERANCES:
-        run = make(tol)
-        if error_of(run(), expected) <= wanted:
-            return run, tol
-    return None
-
-
-def interleave(title: str, runs: dict[str, tuple[Any, Any]], rounds: int = 5) -> list[Row]:
-    """The least time of each value and gradient, of interleaved rounds."""
-    least: dict[tuple[str, int], float] = {}
-    for _ in range(rounds):
-        for name, pair in runs.items():
-            for k, run in enumerate(pair):
-                if run is not None and least.get((name, k), 0.0) < 2.0:  # slow ones run once
-                    least[name, k] = min(best_time(run, 1), least.get((name, k), np.inf))
-    rows: list[Row] = [(title, name, least.get((name, 0)), least.get((name, 1))) for name in runs]
-    for row in rows:
-        show(row, rows[0])
-    return rows
-
-
-def reference(f: Any, span: Any, y0: Any, w: Any) -> Any:
+def reference(name: str, span: Any, y0: Any, w: Any) -> Any:
     """The end, by SciPy at its smallest tolerance."""
     from scipy.integrate import solve_ivp
 
-    return solve_ivp(f, span, y0, method="DOP853", rtol=2.5e-14, atol=1e-15, args=(w,)).y[:, -1]
+    return solve_ivp(right_side(name, np), span, y0, method="DOP853", rtol=2.5e-14, atol=1e-15, args=(w,)).y[:, -1]
 
 
-def solved(title: str, workload: tuple[Any, ...]) -> list[Row]:
-    """One equation: value and gradient of the sum of its end in its parameters."""
-    from scipy.integrate import solve_ivp
-
-    f, span, start, rates, wanted, method, scipy_names, diffrax_name, torch_name = workload
+def explicit(title: str) -> list[Row]:
+    """One equation that is not stiff."""
+    name, span, start, rates, wanted, method, others = EXPLICIT[title]
     y0, w = np.array(start, float), np.array(rates, float)
-    exact = reference(f, span, y0, w)
-
-    def solve(w: Any, tol: Any) -> Any:
-        return integrate.solve(f, span, y0, args=(w,), method=method, rtol=tol, atol=tol).last
-
-    value, gradient = ad.jit(solve), ad.jit(ad.grad(lambda w, tol: np.sum(solve(w, tol))))
-    ours = reach(lambda tol: lambda: value(w, tol), exact, wanted)
-    assert ours is not None, f"{title}: no tolerance reaches {wanted:g}"
-    runs = {f"adjoint, {method}": (ours[0], lambda: gradient(w, ours[1]))}
-
-    def scipy_at(name: str, tol: float) -> Callable[[], Any]:
-        return lambda: solve_ivp(f, span, y0, method=name, rtol=tol, atol=tol, args=(w,)).y[:, -1]
-
-    for name in scipy_names:
-        theirs = reach(lambda tol, name=name: scipy_at(name, tol), exact, wanted)
-        runs[f"SciPy, {name}"] = (theirs and theirs[0], None)
-    makers: list[tuple[str, Any]] = []
-    if find_spec("diffrax"):
-        makers.append((f"diffrax, {diffrax_name}", lambda: peers.diffrax_solver(title, diffrax_name, span, y0)))
-    if find_spec("torchdiffeq") and torch_name:
-        makers.append((f"torchdiffeq, {torch_name}", lambda: peers.torch_solver(title, torch_name, span, y0)))
-    if find_spec("numba") and title == "Lotka-Volterra":
-        makers.append(("numba by hand, dopri5", lambda: peers.numba_solver(span, y0)))
-    for name, make in makers:
-        value_of, gradient_of = make()
-        theirs = reach(lambda tol, v=value_of: lambda: v(w, tol), exact, wanted)
-        slope = None
-        if theirs and gradient_of:
-            slope = lambda g=gradient_of, tol=theirs[1]: g(w, tol)
-            np.testing.assert_allclose(slope(), gradient(w, ours[1]), rtol=1e-3)
-        runs[name] = (theirs and theirs[0], slope)
-    return interleave(title, runs)
+    makers: Makers = {f"adjoint, {method}": lambda: our_solver(name, method, span, y0, w)}
+    by = {"SciPy": peers.scipy_solver, "diffrax": peers.diffrax_solver, "torchdiffeq": peers.torch_solver}
+    for library, methods in others.items():
+        if find_spec(library.lower()) is None:
+            continue
+        for theirs in methods:
+            make = partial(by[library], name, theirs) if library in by else peers.numba_solver
+            makers[f"{library}, {theirs}"] = partial(make, span, y0, w)
+    return compare(title, makers, reference(name, span, y0, w), wanted)
 
 
 def batched() -> list[Row]:
     """A thousand Lotka-Volterra equations under vmap, beside as many single solves."""
-    f, span, start, rates, wanted, method, _, diffrax_name, _ = WORKLOADS["Lotka-Volterra"]
-    y0 = np.array(start)
+    name, span, start, rates, wanted, method, _ = EXPLICIT["Lotka-Volterra"]
+    f, y0 = right_side(name, np), np.array(start)
     w = np.array(rates) * (1 + 0.1 * np.random.default_rng(0).uniform(-1, 1, size=(MANY, 4)))
-    few = np.stack([reference(f, span, y0, one) for one in w[:10]])
     one = lambda w, tol: integrate.solve(f, span, y0, args=(w,), method=method, rtol=tol, atol=tol).last
-    slope = ad.grad(lambda w, tol: np.sum(one(w, tol)))
-    value, gradient = (ad.jit(ad.vmap(g, in_axes=(0, None))) for g in (one, slope))
-    ours = reach(lambda tol: lambda: value(w, tol)[:10], few, wanted)
-    assert ours is not None
-    tol, single, single_slope = ours[1], ad.jit(one), ad.jit(slope)
-    runs: dict[str, tuple[Any, Any]] = {
-        "adjoint, vmap": (ours[0], lambda: gradient(w, tol)),
-        "adjoint, one by one": (lambda: [single(v, tol) for v in w], lambda: [single_slope(v, tol) for v in w]),
-    }
+    slope = ad.grad(lambda w, tol: peers.weigh(one(w, tol), np))
+
+    def together() -> Solver:
+        value, gradient = (ad.jit(ad.vmap(g, in_axes=(0, None))) for g in (one, slope))
+        return Solver(lambda tol: value(w, tol), lambda tol: gradient(w, tol))
+
+    def singly() -> Solver:
+        value, gradient = ad.jit(one), ad.jit(slope)
+        return Solver(
+            lambda tol: np.stack([value(v, tol) for v in w]), lambda tol: np.stack([gradient(v, tol) for v in w])
+        )
+
+    makers: Makers = {"adjoint, vmap": together, "one by one": singly}
     if find_spec("diffrax"):
-        value_of, gradient_of = peers.diffrax_solver("Lotka-Volterra", diffrax_name, span, y0, many=True)
-        theirs = reach(lambda tol: lambda: value_of(w, tol)[:10], few, wanted)
-        if theirs:
-            runs["diffrax, vmap"] = (theirs[0], lambda: gradient_of(w, theirs[1]))
-    return interleave(f"{MANY} Lotka-Volterra", runs, 3)
+        makers["diffrax, vmap"] = lambda: peers.diffrax_solver(name, "Dopri5", span, y0, w, many=True)
+    if find_spec("torchode"):
+        makers["torchode"] = lambda: peers.torchode_solver(span, y0, w)
+    few = np.stack([reference(name, span, y0, v) for v in w[:10]])
+    error = lambda found, exact: float(np.max(np.abs(found[:10] - exact)) / np.max(np.abs(exact)))
+    return compare(f"{MANY} Lotka-Volterra", makers, few, wanted, error, 5)
 
 
-def wave(p: Any, tol: float) -> Any:
+def stiff(title: str, wanted: float) -> list[Row]:
+    """One stiff equation."""
+    name, span, start, rates, size = STIFF[title]
+    y0, w = np.array(start, float), np.array(rates, float)
+    f = right_side(name, np)
+    exact = np.asarray(integrate.solve(f, span, y0, args=(w,), method="radau", rtol=1e-12, atol=1e-12 * size).last)
+    given = span, y0, w, size
+    makers: Makers = {f"adjoint, {m}": partial(our_solver, name, m, *given) for m in STIFF_METHODS}
+    makers |= {f"SciPy, {m}": partial(peers.scipy_solver, name, m, *given) for m in ("BDF", "LSODA", "Radau")}
+    if find_spec("sksundae"):
+        makers["CVODE, scikit-sundae"] = partial(peers.cvode_solver, name, *given)
+    if find_spec("casadi"):
+        makers["CVODES, CasADi"] = partial(peers.casadi_solver, name, *given)
+    if find_spec("diffrax"):
+        makers["diffrax, Kvaerno5"] = partial(peers.diffrax_solver, name, "Kvaerno5", *given)
+    return compare(f"{title}, {wanted:.0e}", makers, exact, wanted, relative_error)
+
+
+def sparse(size: int) -> list[Row]:
+    """The Brusselator on a torus of size² points: 2 size² equations."""
+    name, span, y0, p = "brusselator", (0.0, 1.0), brusselator_start(size), np.array([3.4, 1.0, 0.1])
+    f = right_side(name, np)
+    pattern = ad.sparse.pattern(lambda y: f(0.0, y, p))(y0).astype(float)
+    exact = np.asarray(integrate.solve(f, span, y0, args=(p,), method="bdf", rtol=1e-9, atol=1e-9).last)
+    makers: Makers = {"adjoint, bdf": partial(our_solver, name, "bdf", span, y0, p)}
+    makers["SciPy, BDF with pattern"] = partial(peers.scipy_solver, name, "BDF", span, y0, p, 1.0, pattern)
+    if find_spec("sksundae"):
+        makers["CVODE, scikit-sundae"] = partial(peers.cvode_solver, name, span, y0, p, 1.0, pattern)
+    if find_spec("casadi"):
+        makers["CVODES, CasADi"] = partial(peers.casadi_solver, name, span, y0, p)
+    return compare(f"Brusselator, {2 * size**2}", makers, exact, 1e-5, relative_error, 3)
+
+
+def wave(p: Any, tol: Any) -> Any:
     """∫ exp(-a x) sin(b x) over (0, ∞), which is b / (a² + b²)."""
     return integrate.quad(lambda x: np.exp(-p[0] * x) * np.sin(p[1] * x), 0.0, np.inf, rtol=tol, atol=tol).value
 
 
-def scipy_wave(p: Any, tol: float) -> float:
+def scipy_wave(p: Any, tol: float) -> Any:
     from scipy.integrate import quad
 
-    a, b = p
-    return quad(lambda x: np.exp(-a * x) * np.sin(b * x), 0.0, np.inf, epsabs=tol, epsrel=tol, limit=200)[0]
+    one = lambda a, b: quad(lambda x: np.exp(-a * x) * np.sin(b * x), 0.0, np.inf, epsabs=tol, epsrel=tol, limit=200)[0]
+    return one(*p) if p.ndim == 1 else np.array([one(*row) for row in p])
 
 
-def quadratures(title: str, p: Any) -> list[Row]:
-    """One integral, or many under vmap; SciPy takes one at a time."""
+def quadratures(p: Any) -> list[Row]:
+    """One integral, or many under vmap."""
     single, exact = p.ndim == 1, p[..., 1] / (p[..., 0] ** 2 + p[..., 1] ** 2)
 
-    def compiled(tol: float, derivative: bool) -> Callable[[], Any]:
-        g = lambda p: wave(p, tol)
-        g = ad.grad(g) if derivative else g
-        g = ad.jit(g if single else ad.vmap(g))
-        return lambda: g(p)
+    def ours() -> Solver:
+        lift = (lambda g: g) if single else ad.vmap
 
-    ours = reach(lambda tol: compiled(tol, False), exact, 1e-10)
-    assert ours is not None
-    runs: dict[str, tuple[Any, Any]] = {"adjoint": (ours[0], compiled(ours[1], True))}
-    if single:
-        theirs = reach(lambda tol: lambda: scipy_wave(p, tol), exact, 1e-10)
-        runs["SciPy"] = (theirs and theirs[0], None)
+        @cache
+        def made(tol: float) -> tuple[Any, Any]:  # the tolerance of an integral is a plain number
+            one = lambda p: wave(p, tol)
+            return ad.jit(lift(one)), ad.jit(lift(ad.grad(one)))
+
+        return Solver(lambda tol: made(tol)[0](p), lambda tol: made(tol)[1](p))
+
+    makers: Makers = {"adjoint": ours, "SciPy": lambda: Solver(lambda tol: scipy_wave(p, tol))}
     if find_spec("quadax"):
-        value_of, gradient_of = peers.quadax_solver(many=not single)
-        found = reach(lambda tol: lambda: value_of(p, tol), exact, 1e-10)
-        if found:
-            runs["quadax"] = (found[0], lambda: gradient_of(p, found[1]))
-    return interleave(title, runs, 3)
+        makers["quadax"] = lambda: peers.quadax_solver(p)
+    return compare("quad" if single else "10⁴ quad, vmap", makers, exact, 1e-10, rounds=5)
 
 
-def shown_time(seconds: float | None) -> str:
-    if seconds is None:
-        return "-"
-    return f"{seconds * 1e6:.1f} µs" if seconds < 1e-3 else f"{seconds * 1e3:.2f} ms"
-
-
-def cells(row: Row, ours: Row) -> list[str]:
-    ratios = [f"{theirs / own:.3g}" if theirs and own else "-" for theirs, own in zip(row[2:], ours[2:], strict=True)]
-    return [row[0], row[1], shown_time(row[2]), ratios[0], shown_time(row[3]), ratios[1]]
-
-
-def show(row: Row, ours: Row) -> None:
-    print("  ".join(f"{cell:>22}" for cell in cells(row, ours)), flush=True)
-
-
-def write(rows: list[Row]) -> None:
-    """The page: text above the table stays as it is."""
-    kept = PAGE.read_text(encoding="utf-8").split("\n| workload | |")[0]
-    lines = ["| workload | | value | ratio | with gradient | ratio |", "|---|---|---|---|---|---|"]
-    ours = {row[0]: row for row in reversed(rows)}
-    lines += [f"| {' | '.join(cells(row, ours[row[0]]))} |" for row in rows]
-    PAGE.write_text(kept + "\n" + "\n".join(lines) + "\n", encoding="utf-8")
+def workloads() -> dict[str, Callable[[], list[Row]]]:
+    """What is measured, by name."""
+    runs: dict[str, Callable[[], list[Row]]] = {name: partial(explicit, name) for name in EXPLICIT}
+    runs |= {f"{name} {wanted:.0e}": partial(stiff, name, wanted) for name in STIFF for wanted in (1e-6, 1e-9)}
+    many = np.random.default_rng(0).uniform([0.5, 1.0], [2.0, 5.0], (10_000, 2))
+    return runs | {
+        "Brusselator 32": partial(sparse, 32), "Brusselator 64": partial(sparse, 64), "batch": batched,
+        "neural": networks.neural_equation, "stochastic": networks.stochastic_equation,
+        "quad": lambda: quadratures(np.array([1.0, 3.0])), "many quad": lambda: quadratures(many),
+    }  # fmt: skip
 
 
 def main() -> None:
@@ -242,18 +189,11 @@ def main() -> None:
     parser.add_argument("words", nargs="*", help="workloads whose name begins so; all without it")
     parser.add_argument("--write", action="store_true")
     asked = parser.parse_args()
-    runs: dict[str, Callable[[], list[Row]]] = {
-        name: (lambda name=name, workload=workload: solved(name, workload)) for name, workload in WORKLOADS.items()
-    }
-    many = np.random.default_rng(0).uniform([0.5, 1.0], [2.0, 5.0], (10_000, 2))
-    runs |= {"batch": batched, "quad": lambda: quadratures("quad", np.array([1.0, 3.0])),
-             "many quad": lambda: quadratures("10⁴ quad, vmap", many)}  # fmt: skip
-    rows: list[Row] = []
-    for name, run in runs.items():
+    for name, run in workloads().items():
         if not asked.words or any(name.startswith(word) for word in asked.words):
-            rows += run()
-    if asked.write:
-        write(rows)
+            rows = run()
+            if asked.write:
+                write(rows)
 
 
 if __name__ == "__main__":

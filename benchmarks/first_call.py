@@ -55,10 +55,10 @@ arguments = (data.linspace(0.0, 1.0, 10),)
 RUN = """
 import time
 import numpy as data
+{program}
 begin = time.process_time()
 {load}
 loaded = time.process_time()
-{program}
 {call}
 end = time.process_time()
 print(loaded - begin, end - loaded)

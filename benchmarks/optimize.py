@@ -1,6 +1,6 @@
 """Minimizers, roots and fits: adjoint beside SciPy, jaxopt, optimistix and scikit-learn where they are installed.
 
-    python benchmarks/optimize.py [--rounds 7] [--only bfgs]
+    python benchmarks/optimize.py [--rounds 7] [--only bfgs] [--memory]
 
 On one core; contenders are interleaved, the least processor time counts, and answers are compared first. Compiled
 functions are timed after their first call, whose time stands beside. A peer that is not installed is left out.
@@ -72,6 +72,37 @@ def bfgs(n: int) -> Workload:
         )
         runs["optimistix"] = lambda: np.asarray(minimize(x0))
     return runs, lambda x: rosenbrock(np.asarray(x)), 1e-6
+
+
+def million() -> Workload:
+    """L-BFGS with 10⁶ unknowns and 10 pairs."""
+    x0 = 1.0 + 0.2 * np.random.default_rng(0).uniform(-1.0, 1.0, 10**6)
+    solve = ad.jit(lambda x: optimize.minimize(rosenbrock, x, method="lbfgs", tol=1e-6).value)
+    runs: dict[str, Run] = {"adjoint": lambda: solve(x0)}
+    jax = import_jax()
+    if jax is not None:
+        import jaxopt
+
+        lbfgs = jaxopt.LBFGS(lambda x: rosenbrock(x, jax.numpy), tol=1e-6, maxiter=5000, linesearch="zoom")
+        run = jax.jit(lambda x: lbfgs.run(x).params)
+        runs["jaxopt"] = lambda: np.asarray(run(x0))
+    else:
+        gradient = ad.jit(ad.value_and_grad(rosenbrock))
+        runs["scipy"] = lambda: scipys.minimize(gradient, x0, jac=True, method="L-BFGS-B", options={"gtol": 1e-6}).x
+    return runs, lambda x: rosenbrock(np.asarray(x)), 1e-6
+
+
+def measure_memory() -> None:
+    """What L-BFGS with 10⁶ unknowns and 10 pairs takes, in vectors of that size beside its start."""
+    import resource
+
+    solve = ad.jit(lambda x: optimize.minimize(rosenbrock, x, method="lbfgs", max_iterations=20).value)
+    solve(np.full(1000, -0.5))  # what is loaded once
+    x0 = np.full(10**6, -0.5)
+    peak = lambda: 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    before = peak()
+    solve(x0)
+    print(f"L-BFGS with 10⁶ unknowns: {(peak() - before) / x0.nbytes:.1f} vectors")
 
 
 def eager() -> Workload:
@@ -222,6 +253,7 @@ WORKLOADS: dict[str, tuple[Callable[[], Workload], float]] = {  # and the ratio 
     "BFGS, Rosenbrock 2": (lambda: bfgs(2), 0.1),
     "BFGS, Rosenbrock 10": (lambda: bfgs(10), 0.1),
     "L-BFGS, Rosenbrock 100": (lambda: bfgs(100), 0.6),
+    "L-BFGS, Rosenbrock 10⁶": (million, 1.0),
     "BFGS, Rosenbrock 10, eager": (eager, 1.0),
     "10⁴ roots, bracketed": (lambda: roots("bracket"), 0.5),
     "10⁴ roots, Newton": (lambda: roots("newton"), 1 / 3),
@@ -254,7 +286,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--only", default="", help="workloads whose names contain this")
+    parser.add_argument("--memory", action="store_true", help="of L-BFGS with 10⁶ unknowns, alone")
     given = parser.parse_args()
+    if given.memory:
+        measure_memory()
+        return
     table = Table(
         "workload", "adjoint, ms", "first, s", "best peer", "its ms", "its first, s", "ratio", "target", "others"
     )

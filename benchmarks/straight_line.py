@@ -59,7 +59,8 @@ def integrated(steps: int) -> Callable[[Any], Any]:
 def measured(f: Callable[[Any], Any]) -> tuple[int, dict[str, float]]:
     """(equations as traced, processor seconds of each stage)."""
     times = [time.process_time()]
-    program = ad.trace(f)(START).program
+    with ad.config.override(convert=False):  # which would keep the loop
+        program = ad.trace(f)(START).program
     times.append(time.process_time())
     simple = simplify(program)
     times.append(time.process_time())

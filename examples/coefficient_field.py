@@ -21,7 +21,7 @@ import adjoint as ad
 from adjoint import implicit, optimize
 
 NOISE = 0.01  # of the largest pressure
-SMOOTH = 3e-4  # the weight of |grad m|², by the number of data
+SMOOTH = 1e-3  # the weight of |grad m|², by the number of data
 
 
 def residual(u: Any, m: Any) -> Any:

@@ -60,13 +60,13 @@ HOOKS = {
     "tree.registry.register_leaf": "program.types: a type stands for an array in a tree",
     "program.save.RECORDS": "ops: classes beside the primitives that a saved program holds, by name",
     "program.record.WEAKENED": "ops.elementwise.weak_types: which arithmetic of Python numbers gives Python numbers",
-    "program.trace.provide_programs": "transform.subprograms: loops and branches transform their bodies by the trace",
+    "program.trace.provide_programs": "transform.inner_programs: primitives transform their programs by the trace",
     "ops.operators.FUNCTIONS": "numpy.dispatch: the functions behind __array_function__",
     "ops.operators.GENERAL": "numpy: what operators leave to the functions (keywords of ufuncs, assignment)",
     "ops.operators.answer_operators": "numpy.selected: what a mask selects answers operators beside traced values",
     "ops.operators.install": "numpy: traced values have operators once the functions behind them are there",
+    "numpy.waiting.load_all": "extend: the names of primitives are known where others are declared",
     "ops.control.call.run_with": "jit.pipeline: programs that are called with plain values run compiled",
-    "ops.linalg.spectral_function.expand_with": "transform.expansion: Taylor coefficients of a user function",
     "transform.tape_fast.install": "api.gradients: after the operators of all traced values, those of the tape",
 }
 
@@ -76,6 +76,7 @@ LAZY = {
     "attrs",
     "attr",
     "clarabel",
+    "difflib",
     "glob",
     "html",
     "llvmlite",
@@ -87,6 +88,7 @@ LAZY = {
     "safetensors",
     "scipy",
     "sklearn",
+    "sysconfig",
     "tempfile",
     "torch",
     "unopy",
@@ -96,6 +98,7 @@ LAZY = {
 # Packages whose files wait until they are asked for.
 DOORS = {"__init__.py", "jit/__init__.py", "command/main.py", "coverage/__init__.py", "nn/__init__.py"}
 DOORS |= {"scipy/__init__.py"}
+DOORS |= {"numpy/__init__.py", "conversion/runtime.py"}  # functions of NumPy, and what rewritten code calls
 DOORS |= {"compile/families.py"}  # the rules of primitives that a program has
 DOORS |= {"scipy/sparse/linalg/__init__.py"}  # its iterative solvers are those of linear
 DOORS |= {"integrate/__init__.py", "optimize/__init__.py"}  # their parts are loaded when they are first used

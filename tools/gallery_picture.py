@@ -100,15 +100,15 @@ def reference_fit(figure: Any) -> None:
 
 
 def coefficient_field(figure: Any) -> None:
-    true, data, _, found = example("coefficient_field")["recover"](24, 80)
-    for ax, field, title in zip(
-        figure.subplots(1, 3), (data, true, found.value), ("data", "true", "found"), strict=True
-    ):
-        same = {} if title == "data" else {"vmin": -0.8, "vmax": 1.0}
-        ax.imshow(
-            field.T, origin="lower", cmap="viridis" if title == "data" else "RdBu", interpolation="bilinear", **same
-        )
+    true, data, _, found = example("coefficient_field")["recover"](32, 150)
+    figure.set_size_inches(4.8, 2.4)
+    panels = figure.subplots(1, 3)
+    for ax, field, title in zip(panels, (data, true, found.value), ("data", "true", "found"), strict=True):
+        same = {"cmap": "viridis"} if title == "data" else {"cmap": "RdBu", "vmin": -1.0, "vmax": 1.0}
+        shown = ax.imshow(field.T, origin="lower", interpolation="bilinear", **same)
         ax.set(xticks=[], yticks=[], title=title)
+        if title != "true":
+            figure.colorbar(shown, ax=ax if title == "data" else panels[1:], location="bottom", fraction=0.08)
 
 
 def language_model(figure: Any) -> None:

@@ -28,11 +28,12 @@ def draw_integrals() -> None:
     theirs = scipy.integrate.quad(lambda x: seen.append(x) or three_peaks(x), 0.0, 1.0, epsabs=1e-12, epsrel=1e-10)[0]
     x = np.sort(np.concatenate([np.linspace(0.0, 1.0, 500), 0.6 + np.linspace(-0.01, 0.01, 200)]))
     left.plot(x, three_peaks(x), "k", lw=1)
-    left.plot(seen, three_peaks(np.array(seen)), "C1.", ms=4, label=f"SciPy's nodes: {theirs:.6f}")
-    left.plot([], [], " ", label=f"integrate.quad: {float(ours.value):.6f}")
+    left.plot(seen, three_peaks(np.array(seen)), "C1.", ms=4, label=f"SciPy's nodes, {theirs:.6f}")
+    left.plot([], [], "k", lw=1, label=f"the integrand; integrate.quad: {float(ours.value):.6f}")
+    left.set_ylim(-0.05, 1.45)
     left.set_xlabel("x")
     left.set_title("three peaks, ∫ = 0.210803")
-    left.legend(loc="center right")
+    left.legend(loc="upper right")
 
     widths = 10.0 ** np.arange(-5.0, -0.9, 0.25)
     centers = np.random.default_rng(0).uniform(0.1, 0.9, 40)

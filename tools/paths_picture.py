@@ -23,10 +23,10 @@ def draw_stochastic() -> None:
     )
     paths = ad.vmap(run)(ad.random.default_rng(0).split(300)).values
     left.plot(times, paths[:12].T, lw=0.7, alpha=0.7)
-    left.plot(times, np.mean(paths, axis=0), "k", lw=2, label="mean of 300 paths")
-    left.plot(times, 1 - 0.8 * np.exp(-2 * times), "k--", lw=1, label="its expectation")
+    left.plot(times, np.mean(paths, axis=0), "k", lw=2.5, label="mean of 300 paths")
+    left.plot(times, 1 - 0.8 * np.exp(-2 * times), color="C3", ls="--", lw=1.5, label="its expectation")
     left.set_xlabel("t")
-    left.legend()
+    left.legend(loc="upper left")
     counts = np.array([4, 16, 64])
 
     def error(rng, name, n):
@@ -42,7 +42,9 @@ def draw_stochastic() -> None:
         ]
         right.loglog(1 / counts, errors, "o-", label=name)
     right.set_xlabel("step")
-    right.set_title("E |error| at the end, along one path for all steps")
+    right.set_xticks(1 / counts, [f"1/{n}" for n in counts])
+    right.minorticks_off()
+    right.set_title("mean |error| at the end")
     right.legend()
     figure.savefig(PICTURES / "stochastic_equations.png", dpi=110)
 
@@ -69,6 +71,9 @@ def draw_boundary() -> None:
         found = integrate.solve_boundary(f, conditions, mesh, np.zeros((9, 2)), args=(epsilon,), tol=1e-3)
         right.plot(found.mesh, found.values[:, 0], ".-", ms=4, label=f"ε = {epsilon:g}, {len(found.mesh)} nodes")
     right.set_title("nodes go where the residual is")
+    for panel in (left, right):
+        panel.set_xlabel("t")
+        panel.locator_params(axis="x", nbins=5)
     right.legend()
     figure.savefig(PICTURES / "boundary_values.png", dpi=110)
 

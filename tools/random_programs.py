@@ -23,22 +23,25 @@ from pathlib import Path
 from typing import Any, TextIO
 
 ROOT = Path(__file__).resolve().parent.parent
-SILENT = 180.0  # seconds without a line: a seed that hangs
+SILENT = 900.0  # seconds without a line: a seed that hangs
 BATCH = 200  # seeds of one child: it ends before its memory is worth a look
 SUMMARY_EVERY = 120.0
 
 
-def work(first: int, count: int) -> None:
+def work(first: int, count: int, nested: bool) -> None:
     """The child: one line of JSON before and after every seed."""
     sys.path[:0] = [str(ROOT / "src"), str(ROOT)]
     from tests.random_programs.agreement import Outcome, check_seed
     from tests.random_programs.loops import check_loops
+    from tests.random_programs.modes import check_nested
 
     for seed in range(first, first + count):
         print(json.dumps({"begin": seed}), flush=True)
         try:
-            found = check_seed(seed)
-            found.failures += check_loops(seed)
+            found = check_nested(seed)
+            if not nested:
+                found.add(check_seed(seed))
+                found.failures += check_loops(seed)
         except Exception as problem:  # of the comparison itself
             found = Outcome()
             found.failures.append(f"seed {seed}: the comparison raises {type(problem).__name__}: {problem}")
@@ -98,9 +101,10 @@ class Tally:
         )
 
 
-def run_batch(first: int, count: int, tally: Tally, end: float) -> int:
+def run_batch(first: int, count: int, tally: Tally, end: float, nested: bool) -> int:
     """One child; gives back the seed to go on with."""
     command = [sys.executable, __file__, "--work", "--first", str(first), "--count", str(count)]
+    command += ["--nested"] if nested else []
     environment = {**os.environ, "ADJOINT_CACHE": "0", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
     child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment)
     lines: queue.Queue[str | None] = queue.Queue()
@@ -155,7 +159,7 @@ def run(arguments: argparse.Namespace) -> int:
                 return
             stop = min(first + BATCH, last)
             while first < stop and time.monotonic() < end:
-                first = run_batch(first, stop - first, tally, end)
+                first = run_batch(first, stop - first, tally, end, arguments.nested)
 
     threads = [threading.Thread(target=serve) for _ in range(arguments.processes)]
     for thread in threads:
@@ -176,19 +180,21 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=600.0, help="stop after so long")
     parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--log", help="a file to append to")
+    parser.add_argument("--nested", action="store_true", help="only functions of loops in loops, in every mode")
     parser.add_argument("--show", type=int, metavar="SEED", help="print the function of a seed")
     parser.add_argument("--work", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.show is not None:
         sys.path[:0] = [str(ROOT / "src"), str(ROOT)]
-        from tests.random_programs.functions import random_function
+        from tests.random_programs.functions import LOOPS_IN_LOOPS, random_function
         from tests.random_programs.loops import random_loops
 
+        print(random_function(arguments.show, LOOPS_IN_LOOPS))
         print(random_function(arguments.show))
         print(random_loops(arguments.show).text)
         return 0
     if arguments.work:
-        work(arguments.first, arguments.count)
+        work(arguments.first, arguments.count, arguments.nested)
         return 0
     return run(arguments)
 

@@ -42,6 +42,8 @@ def lines(results: Results, drawn: Mapping[str, str]) -> Iterator[str]:
     yield from OPENING.splitlines()
     yield ""
     yield f"{results.processor}; " + ", ".join(f"{name} {version}" for name, version in results.versions.items()) + "."
+    for processor, names in results.elsewhere().items():
+        yield f"Measured on {processor}, all contenders: {', '.join(names)}."
     if missing := results.missing():
         yield f"Not installed, so left out: {', '.join(missing)}."
     yield ""

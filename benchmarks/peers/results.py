@@ -88,7 +88,9 @@ class Results:
 
     def replace(self, rows: Iterable[Measured]) -> None:
         """New rows in place of older ones of the same contenders."""
-        rows = list(rows)
+        rows, here = list(rows), processor()
+        for row in rows:
+            row.processor = "" if here == self.processor else here
         renewed = {(row.workload, row.size, row.contender) for row in rows}
         kept = [row for row in self.rows if (row.workload, row.size, row.contender) not in renewed]
         self.rows = kept + rows
@@ -104,6 +106,14 @@ class Results:
         """Rows whose answer differs from the reference by more than rounding."""
         grown = [row for rows in self.growth.values() for row in rows]
         return [row for row in [*self.rows, *grown] if row.error is not None and not row.error <= worst_error(row)]
+
+    def elsewhere(self) -> dict[str, list[str]]:
+        """Workloads that were measured on other machines, by the processor."""
+        found: dict[str, list[str]] = {}
+        for row in self.rows:
+            if row.processor and row.workload not in found.setdefault(row.processor, []):
+                found[row.processor].append(row.workload)
+        return found
 
     def missing(self) -> Sequence[str]:
         return [name for name in LIBRARIES if name not in self.versions]

@@ -56,6 +56,7 @@ class Measured:
     error: float | None = None
     note: str = ""  # why there is no figure
     report: str = ""
+    processor: str = ""  # where it was measured, if not where most of the run was
 
     @property
     def library(self) -> str:

@@ -16,8 +16,10 @@ defaults by family; `table.missing(primitive_classes())` says what it does not
 cover.
 """
 
+from adjoint.numpy import waiting
 from adjoint.numpy.dispatch import load_primitives
 from adjoint.ops.calculus import Differential, Flat, Implicit, Linear, Multilinear, fit, total
+from adjoint.ops.control import cond, remat, scan, while_loop  # noqa: F401  # pyright: ignore[reportUnusedImport]  (see below)
 from adjoint.ops.control.base import Control
 from adjoint.ops.control.composite import Composite
 from adjoint.ops.elementwise.pointwise import UFUNCS, Pointwise, Ufunc
@@ -33,6 +35,8 @@ from adjoint.program.rule_table import RuleTable
 from adjoint.program.trace import Trace, bind, running
 from adjoint.program.trace import Tracer as Tracer
 from adjoint.program.types import type_of
+
+waiting.load_all()  # a name that the library has is refused where it is declared again
 
 __all__ = [
     "PRIMITIVES",

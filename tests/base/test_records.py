@@ -115,6 +115,28 @@ def test_objects_do_not_change() -> None:
         dataclasses.replace(point, self_=-1)
 
 
+def test_records_that_change() -> None:
+    ours = record(frozen=False)(type("Ours", (), {"__annotations__": {"a": int}, "__doc__": ".", "b": 2}))
+    theirs = dataclasses.make_dataclass("Theirs", [("a", int)])
+    one, other = ours(1), theirs(1)
+    one.a, other.a = 5, 5
+    assert dataclasses.asdict(one) == dataclasses.asdict(other) == {"a": 5}
+    assert one == ours(5)
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(one)
+    assert dataclasses.replace(one, a=7).a == 7
+    with pytest.raises(TypeError, match="only one of them is frozen"):
+        record(type("Both", (ours,), {"__annotations__": {}, "__doc__": "."}))
+
+
+def test_defaults_are_not_shared() -> None:
+    with pytest.raises(ValueError, match="use default_factory"):
+        record(type("Shared", (), {"__annotations__": {"a": list}, "a": [], "__doc__": "."}))
+    kinds = {"a": int, "b": "ClassVar[int]", "c": ClassVar[int], "d": "int"}
+    made = record(type("Kinds", (), {"__annotations__": kinds, "b": 1, "c": 2, "__doc__": "."}))
+    assert [f.name for f in dataclasses.fields(made)] == ["a", "d"]
+
+
 def test_copies_and_inheritance() -> None:
     for value in (Base(1, 3.0), Derived(1, 2.0, "z"), Mixed(1, 2.0, 5), Empty()):
         assert pickle.loads(pickle.dumps(value)) == value

@@ -227,6 +227,19 @@ def test_a_disk_that_is_full_is_done_without(folder: Path, monkeypatch: pytest.M
     assert list(folder.iterdir()) == []  # nothing unfinished is left behind
 
 
+def test_nothing_unfinished_stays_after_an_interrupt(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            cache.object_for(text(15))
+    assert list(folder.iterdir()) == []
+    assert answer(cache.object_for(text(15))[0]) == 15
+    assert cache.object_for(text(15))[1]
+
+
 def test_a_folder_that_others_may_write_to_is_not_used(folder: Path) -> None:
     cache.object_for(text(10))
     posix = hasattr(os, "getuid")  # Windows gives a user's folder to the user alone

@@ -130,9 +130,9 @@ def check(name: str, found: list[Example]) -> None:
             assert not beyond, f"{context} of {example} calls NumPy for {sorted(beyond)}"
 
 
-@pytest.mark.parametrize("name", sorted(EXAMPLES))
+@pytest.mark.parametrize("name", sorted(EXAMPLES)[::3])  # all of them in the sweeps, below
 def test_no_callback(name: str) -> None:
-    check(name, some(name, 2 if isinstance(EXAMPLES[name][0].op, Ufunc) else 5))
+    check(name, some(name, 1 if isinstance(EXAMPLES[name][0].op, Ufunc) else 2))
 
 
 @pytest.mark.sweep

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import adjoint as ad
+from tests.support.sweeps import sampled
 
 FUNCTIONS = {
     "cumsum": np.cumsum,
@@ -23,8 +24,7 @@ def examples(dtype: Any) -> Any:
         yield (x + 1j * x[..., ::-1] if np.dtype(dtype).kind == "c" else x).astype(dtype)
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("name, dtype", sampled([(f, dtype) for f in FUNCTIONS for dtype in DTYPES], every=3))
 def test_running(name: str, dtype: Any) -> None:
     f = FUNCTIONS[name]
     if np.dtype(dtype).kind == "c" and "accumulate" in name:

@@ -104,7 +104,10 @@ def test_views_integers_and_empty_stacks() -> None:
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 @pytest.mark.parametrize("name", ["eigvalsh", "svd", "eigvals", "qr"])
 def test_numbers_that_are_not_finite(name: str, bad: float) -> None:
-    """What NumPy does: an exception of the same class, or numbers that are not finite."""
+    """What NumPy does: an exception of the same class, or numbers that are not finite.
+
+    Of infinite numbers NumPy's svd may not end; of NaN its eigh gives finite numbers at some sizes: an exception.
+    """
     f = {
         "eigvalsh": np.linalg.eigvalsh,
         "svd": lambda x: np.linalg.svd(x)[1],
@@ -121,11 +124,29 @@ def test_numbers_that_are_not_finite(name: str, bad: float) -> None:
         except np.linalg.LinAlgError:
             return "LinAlgError"
 
-    want = "LinAlgError" if name == "svd" else outcome(f, x)  # of infinite numbers, NumPy's svd may not end
+    want = "LinAlgError" if name in ("svd", "eigvalsh") else outcome(f, x)
     assert outcome(ad.jit(f), x) == want
+    assert outcome(lambda x: ad.jvp(f, (x,), (x,))[0], x) == want
     looped = ad.jit(lambda x: ad.scan(lambda c, t: (c, f(c * t)), x, np.ones(3))[1])
     assert outcome(looped, x) == want
     assert outcome(looped, np.eye(3)) is True
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 8, 30])
+def test_eigenvalues_and_cholesky_factors_of_nan(n: int) -> None:
+    """Only the triangle counts that is read; Cholesky factors of NaN are NaN, as NumPy's are."""
+    a = np.eye(n) + 0.1
+    bad, unread = a.copy(), a.copy()
+    bad[-1, 0] = np.nan
+    unread[0, -1] = np.nan if n > 1 else a[0, 0]
+    for f in (np.linalg.eigvalsh, lambda x: np.linalg.eigh(x)[0]):
+        for g in (ad.jit(f), lambda x, f=f: ad.jvp(f, (x,), (x,))[0]):
+            with pytest.raises(np.linalg.LinAlgError, match="Eigenvalues did not converge"):
+                g(bad)
+            close(g(unread), np.linalg.eigvalsh(a))
+    with np.errstate(invalid="ignore"):
+        expected = np.linalg.cholesky(bad)
+    np.testing.assert_array_equal(np.isnan(ad.jit(np.linalg.cholesky)(bad)), np.isnan(expected))
 
 
 @pytest.mark.parametrize(

@@ -10,14 +10,12 @@ import pytest
 import adjoint as ad
 from adjoint.base.config import config
 from adjoint.compile import giants, machine
-from adjoint.jit import report
 
 
 @pytest.fixture
 def everything_is_long(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Every text is cut into pieces of a few lines."""
-    monkeypatch.setattr(machine, "LONGEST", 3)
-    monkeypatch.setattr(report, "LONGEST", 3)
+    monkeypatch.setattr(giants, "LONGEST", 3)
     monkeypatch.setattr(giants, "PIECE", 3)
     with config.override(cache=False):
         yield
@@ -78,10 +76,17 @@ done:
   ret i64 %sum
 }}"""
     cut = giants.cut_blocks(text)
-    assert giants.longest_block(text) == 21
-    assert giants.longest_block(cut) <= 4 + 4
+    assert max(giants.measure_blocks(text)) == 21
+    assert max(giants.measure_blocks(cut)) <= 4 + 4
     machine.parse_verified(cut)
     code = machine.Loaded(machine._quick_machine().emit_object(machine.optimize(cut)[0]))
     assert ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(code.address("answer"))(7) == 7 + sum(range(20)) + sum(
         range(10)
     )
+
+
+def test_several_long_blocks_are_a_giant_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(giants, "LONGEST", 10)
+    block = "block:\n" + "  line\n" * 8
+    assert giants.giant_block("define\n" + 4 * block) == 0  # 4 · 8² < 3 · 10²
+    assert giants.giant_block("define\n" + 5 * block) > 0

@@ -40,7 +40,7 @@ def is_compiled(function: Any) -> bool:
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("seed", sampled(range(64), 16))
+@pytest.mark.parametrize("seed", sampled(range(64), 32))
 def test_random_nests_compiled_as_interpreted(seed: int, mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The interpreter keeps rows of different lengths as one array, filled up with zeros: another algorithm.
 

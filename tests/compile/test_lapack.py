@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import adjoint as ad
+from adjoint.ops.linalg.decompose import Cholesky
 from adjoint.scipy import linalg
 
 DTYPES = [np.float64, np.float32, np.complex128, np.complex64]
@@ -73,6 +74,35 @@ def test_cholesky(dtype: Any, n: int) -> None:
     x = some((2, n, n), dtype)
     a = x @ np.conj(np.swapaxes(x, -1, -2)) + n * np.eye(n, dtype=dtype)
     agree(lambda a: [np.linalg.cholesky(a), np.linalg.cholesky(a[0].T), np.linalg.cholesky(np.triu(a[1]).T)], a)
+
+
+@pytest.mark.parametrize("n", [3, 12])
+def test_a_factor_of_what_is_not_positive_definite_is_nan(n: int) -> None:
+    x = some((5, n, n), np.float64)
+    a = x @ np.swapaxes(x, -1, -2) + n * np.eye(n)
+    a[1], a[3] = 0.0, -a[3]
+    factor = Cholesky(checked=False)
+    for run in (factor, ad.jit(lambda a: factor(a)), ad.jit(ad.vmap(lambda a: factor(a)))):
+        found = run(a)
+        assert np.isnan(found[1][-1, -1])
+        assert np.isnan(found[3][-1, -1])
+        np.testing.assert_allclose(found[[0, 2, 4]], np.linalg.cholesky(a[[0, 2, 4]]), rtol=1e-12)
+
+
+@pytest.mark.parametrize("n", [3, 12])
+@pytest.mark.parametrize("columns", [None, 4])
+def test_triangles_in_any_layout(n: int, columns: int | None) -> None:
+    a = some((2, n, n), np.float64) + n * np.eye(n)
+    b = some((n,) if columns is None else (n, columns), np.float64)
+
+    def f(a: Any, b: Any) -> Any:
+        solve = linalg.solve_triangular
+        whole = [solve(t, b, lower=lower, unit_diagonal=unit, trans=trans)
+                 for t in (a[0], a[1].T, a[0, ::-1, ::-1]) for lower in (False, True) for unit in (False, True)
+                 for trans in (0, 1)]  # fmt: skip
+        return np.stack(whole)
+
+    np.testing.assert_allclose(ad.jit(f)(a, b), f(a, b), rtol=1e-10, atol=1e-12)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

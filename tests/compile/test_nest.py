@@ -86,3 +86,13 @@ def test_gathers_with_indices_along_any_axis() -> None:
     agrees(lambda x, i: [x[i], x[:, i], x[i, i], x[i, :, 1], x[1, i, i] * 2, np.sum(x[i] ** 2), x[i.T, ::2]], x, i)
     for dtype in ("int8", "uint8", "int32", "bool"):
         agrees(lambda x, i: np.exp(x)[i.astype(np.int64)] + x[i * 1], x, (np.abs(i) % 2).astype(dtype).astype(int))
+
+
+@pytest.mark.parametrize("shape", [(3, 130, 128), (257, 256), (128, 515, 128)])
+@pytest.mark.parametrize("dtype", ["float64", "float32", "complex64"])
+def test_transposed_arrays_with_aligned_rows(shape, dtype) -> None:
+    x = rng.normal(size=shape).astype(dtype)
+    y = rng.normal(size=shape[-1]).astype(dtype)
+    axes = tuple(reversed(range(x.ndim)))
+    f = lambda x, y: [np.transpose(x, axes) * 2, np.swapaxes(x, -1, -2) + y[:, None], np.transpose(x, axes)[3:-1]]
+    agrees(f, x, y, rounding=1e-6 if dtype != "float64" else 1e-14)

@@ -4,7 +4,7 @@ import numpy as np
 
 from adjoint.compile.ir import Value
 from adjoint.compile.machine import vector_bits
-from adjoint.compile.order import collapse_axes, loop_order, vector_axis, vector_width
+from adjoint.compile.order import axis_across, collapse_axes, loop_order, vector_axis, vector_width
 from adjoint.compile.plan import Plan
 from adjoint.compile.results import Output
 from adjoint.compile.views import Index, linear, strides_of
@@ -38,6 +38,24 @@ def test_sums_over_rows_go_inside_the_vector() -> None:
     assert loop_order(graph, outputs, 1) == [1, 0]
     graph, outputs = layout(lambda x: np.sum(x * x, axis=1), X)
     assert loop_order(graph, outputs, 1) == [0, 1]
+
+
+def test_an_array_across_the_vectors_is_read_line_by_line() -> None:
+    """Where its rows share places in the cache, and little is computed again."""
+    aligned, odd = np.ones((96, 256)), np.ones((96, 257))
+    for f, x, expected in [
+        (lambda x: x.T * 2.0, aligned, 0),
+        (lambda x: x.T * 2.0, odd, None),
+        (lambda x: x * 2.0, aligned, None),
+        (lambda x: np.sum(x.T * 2.0, axis=0), aligned, None),
+        (lambda x: x.T * (x[0] * x[0] + x[1] * x[0])[:, None], aligned, None),
+        (lambda x: x.T * 2.0, aligned[:4], None),
+    ]:
+        graph, outputs = layout(f, x)
+        vector = vector_axis(graph, outputs)
+        assert axis_across(graph, outputs, vector) == expected
+        if expected is not None:
+            assert loop_order(graph, outputs, vector) == [1, 0]
 
 
 def test_the_widest_number_fills_registers() -> None:

@@ -11,6 +11,7 @@ from adjoint.compile.kernel import compile_program
 from adjoint.program.program import interpret
 from tests.random_programs.agreement import Outcome, check_seed, differences, noisy
 from tests.random_programs.functions import random_function
+from tests.random_programs.modes import check_nested
 from tests.simplify.programs import program_of
 from tests.support.sweeps import sampled
 
@@ -24,6 +25,13 @@ def test_machine_code_computes_what_numpy_does(part) -> None:
         outcome.add(check_seed(seed))
     assert not outcome.failures
     assert outcome.programs >= 5 * SEEDS
+
+
+@pytest.mark.parametrize("seed", sampled(range(36), every=17))
+def test_loops_in_loops_agree_in_every_mode(seed) -> None:
+    outcome = check_nested(seed)
+    assert not outcome.failures
+    assert outcome.programs >= 1
 
 
 def test_the_functions_are_the_same_in_every_run_and_differ_from_seed_to_seed() -> None:

@@ -1,5 +1,6 @@
 """Small matrices in registers: NumPy's solutions and factors, alone, in stacks of any layout, and in loops."""
 
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import adjoint as ad
 from adjoint.compile.small_matrices import is_small
 from adjoint.ops.linalg.decompose import LU
 from adjoint.ops.linalg.solve import TriangularSolve
+from tests.support.sweeps import sampled
 
 R = np.random.default_rng(9)
 STACKS: list[tuple[int, ...]] = [(), (3,), (2, 5), (16,)]
@@ -33,8 +35,7 @@ def close(got: Any, want: Any) -> None:
     np.testing.assert_allclose(got, want, rtol=tight, atol=tight)
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("n", [1, 2, 3, 4, 6])
+@pytest.mark.parametrize("n, dtype", sampled(product([1, 2, 3, 4, 6], [np.float64, np.float32]), every=3))
 def test_equations_and_factors(n: int, dtype: Any) -> None:
     for stack in STACKS:
         a = matrices(stack, n, dtype)
@@ -53,8 +54,10 @@ def test_equations_and_factors(n: int, dtype: Any) -> None:
             close(a[at][order[at]], low @ up)
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("shape", [(1, 1), (2, 2), (4, 4), (7, 7), (5, 3), (3, 5), (6, 1), (1, 4)])
+SHAPES = [(1, 1), (2, 2), (4, 4), (7, 7), (5, 3), (3, 5), (6, 1), (1, 4)]
+
+
+@pytest.mark.parametrize("shape, dtype", sampled(product(SHAPES, [np.float64, np.float32]), every=3))
 def test_orthogonal_factors(shape: tuple[int, int], dtype: Any) -> None:
     """The signs are LAPACK's; numbers whose squares overflow or vanish, triangles and zeros too."""
     for stack in STACKS:
@@ -124,8 +127,7 @@ def test_failures_in_stacks_and_loops() -> None:
     broken = good[0].copy()
     broken[1, 1] = np.nan
     assert np.any(np.isnan(ad.jit(np.linalg.inv)(broken)))
-    with pytest.raises(np.linalg.LinAlgError):
-        ad.jit(np.linalg.cholesky)(broken)
+    np.testing.assert_array_equal(ad.jit(np.linalg.cholesky)(broken), np.linalg.cholesky(broken))
 
 
 def test_which_are_small() -> None:

@@ -16,8 +16,19 @@ def rosenbrock(x: Any) -> Any:
     return np.sum(100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2)
 
 
+def iterated(x: Any) -> Any:
+    """A while loop, whose derivatives keep as many rows as it ran."""
+    step = lambda s: (np.sin(s[0]) * np.mean(x * x), s[1] + 1)
+    return ad.while_loop(lambda s: s[1] < 5, step, (np.sum(x), 0))[0]
+
+
 FUNCTIONS: dict[str, Any] = {
     "hessian": ad.hessian(rosenbrock),
+    "hessian of a mean": ad.hessian(lambda x: np.mean((x - np.mean(x)) ** 4)),
+    "hessian of sums": ad.hessian(lambda x: np.sum(np.cumsum(x) ** 2 * x)),
+    "hessian of positions": ad.hessian(lambda x: np.tanh(np.sum(x * np.arange(x.shape[0])))),
+    "hessian of a loop": ad.hessian(iterated),
+    "gradient of a loop": ad.grad(iterated),
     "jacfwd": ad.jacfwd(lambda x: np.sin(x) * x[0]),
     "jacrev": ad.jacrev(lambda x: np.sin(x[::-1]) * x),
     "arange": lambda x: x * np.arange(x.shape[0]),
@@ -42,7 +53,7 @@ def test_one_program_for_all_sizes(name: str) -> None:
             np.testing.assert_allclose(exported(x), f(x), rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", ["hessian", "jacrev", "linspace", "triangle"])
+@pytest.mark.parametrize("name", ["hessian", "jacrev", "linspace", "triangle", "hessian of a loop"])
 def test_libraries(name: str, tmp_path: Any) -> None:
     f = FUNCTIONS[name]
     exported = ad.export(f, VECTOR, name="f")

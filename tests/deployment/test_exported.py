@@ -178,6 +178,50 @@ def test_index_out_of_bounds_is_a_status(tmp_path: Path) -> None:
     assert call_library(exported, tmp_path, np.arange(4.0), 9)[0] == -2
 
 
+@needs_compiler
+def test_singular_matrices_missing_arrays_and_sizes_are_statuses(tmp_path: Path) -> None:
+    """In a loop and its derivative too, and valgrind finds nothing."""
+
+    def settled(a, b):
+        return np.sum(ad.scan(lambda c, t: (np.linalg.solve(a * t, c), None), b, np.ones(4))[0])
+
+    iterated = lambda x: ad.while_loop(lambda s: np.sum(s * s) < 9.0, lambda s: s + np.sin(x) + x, x)
+    square, vector = np.zeros((3, 3)), np.zeros(3)
+    parts = {
+        "slope": ad.export(ad.grad(settled), square, vector, name="slope"),
+        "curve": ad.export(ad.hessian(lambda x: np.sum(iterated(x) ** 2)), ad.ArrayType(("n",), float), name="curve"),
+    }
+    for name, exported in parts.items():
+        exported.library(tmp_path / name, shared=False, target="x86-64-v3" if platform.machine() == "x86_64" else None)
+    (tmp_path / "main.c").write_text(
+        """
+#include <stdio.h>
+#include "slope.h"
+#include "curve.h"
+int main(void) {
+    double a[9] = {1, 2, 3, 2, 4, 6, 1, 0, 1}, b[3] = {1, 2, 3}, x[2] = {0.5, 0.25}, out[9];
+    printf("%d", (int)slope(a, b, out, NULL));
+    a[4] = 5;
+    printf(" %d", (int)slope(a, b, out, NULL));
+    printf(" %.6f", out[0]);
+    printf(" %d %d %d", (int)slope(NULL, b, out, NULL), (int)slope(a, b, NULL, NULL), (int)curve(0, x, out, NULL));
+    printf(" %d", (int)curve(2, x, out, NULL));
+    printf(" %.6f %.6f", out[0], out[1]);
+    return 0;
+}
+"""
+    )
+    command = ["cc", "-Wall", "-Werror", "main.c", "slope.o", "curve.o", "-lm", "-o", "main"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    checked = ["valgrind", "-q", "--error-exitcode=9", "--leak-check=full"] if shutil.which("valgrind") else []
+    done = subprocess.run([*checked, "./main"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    a, b, x = np.array([[1.0, 2, 3], [2, 5, 6], [1, 0, 1]]), np.array([1.0, 2, 3]), np.array([0.5, 0.25])
+    curve = ad.hessian(lambda x: np.sum(iterated(x) ** 2))(x)
+    expected = [-5, 0, ad.grad(settled)(a, b)[0, 0], -22, -22, -20, 0, curve[0, 0], curve[0, 1]]
+    np.testing.assert_allclose([float(word) for word in done.stdout.split()], expected, atol=1e-6)
+
+
 def c_program() -> str:
     """The program in C of the guide."""
     page = (Path(__file__).parents[2] / "docs" / "export.md").read_text(encoding="utf-8")

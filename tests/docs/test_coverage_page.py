@@ -34,3 +34,9 @@ def test_the_counts_add_up():
     assert [sum(column) for column in zip(*numbers[:-1], strict=True)] == numbers[-1]
     assert sum(numbers[-1]) == sum(len(table.rows) for table in TABLES.values())
     assert len(numbers[-1]) == len(KINDS)
+
+
+def test_the_readme_has_the_count():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    (all_of_them,) = re.findall(r"^\| \*\*all\*\* \| \*\*(\d+)\*\*", COVERAGE_PAGE["page"](), re.MULTILINE)
+    assert re.findall(r"(\d+) functions of NumPy and SciPy are differentiable", readme) == [all_of_them]

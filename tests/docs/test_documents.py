@@ -31,6 +31,12 @@ def test_the_readme_shows_code() -> None:
     assert list(blocks((ROOT / "README.md").read_text(encoding="utf-8")))
 
 
+def test_the_readmes_explanation_names_its_line() -> None:
+    lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+    named = {int(number) for line in lines for number in re.findall(r"README\.md:(\d+)", line)}
+    assert named == {number for number, line in enumerate(lines, 1) if line.startswith("print(ad.explain(")}
+
+
 def test_every_link_between_pages_leads_somewhere() -> None:
     broken = []
     for name in page_names(ROOT):

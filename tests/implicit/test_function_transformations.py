@@ -240,7 +240,7 @@ def uses(loss, theta):
 NAMES = list(uses(lambda t: 0.0, np.zeros(2)))
 
 
-@pytest.mark.parametrize("name, use", sampled([(name, use) for name in PROBLEMS for use in NAMES], every=2))
+@pytest.mark.parametrize("name, use", sampled([(name, use) for name in PROBLEMS for use in NAMES], every=5))
 def test_the_numbers_of_solving_again(name, use):
     make, theta = PROBLEMS[name]
     compute, which = uses(loss_of(make()[0]), np.array(theta))[use]

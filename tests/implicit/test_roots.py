@@ -170,6 +170,8 @@ def test_many_unknowns_are_solved_without_a_matrix():
         (lambda: implicit.root(quintic, lambda x0, a: (x0, 3), x0=1.0), "x0 is"),
         (lambda: implicit.root(quintic, lambda a: 1.0, has_aux=True), "pair"),
         (lambda: implicit.root(lambda x, a: x > a, lambda a: 1.0), "floating-point"),
+        (lambda: implicit.root(lambda x, a: {"u": x["u"] - a}, lambda a: {"v": a}), "'v'.* KeyError: 'u'"),
+        (lambda: implicit.root(lambda x, a: x.u - a, lambda a: a), "solver returned .*no attribute 'u'"),
     ],
 )  # fmt: skip
 def test_bad_input_is_refused_with_a_remedy(call, words):

@@ -21,10 +21,9 @@ def test_published_end_values():
 @pytest.mark.parametrize("name", [name for name in PROBLEMS if PROBLEMS[name].mass is None])
 @pytest.mark.parametrize("method", ADAPTIVE)
 def test_all_published_end_values(name, method):
-    # the phase of OREGO's oscillation multiplies errors: by hundreds for methods of low order
-    bound = 30 if name != "OREGO" else 400
-    for tol in (1e-4, 1e-7) if "3" in method else (1e-4, 1e-7, 1e-10):
-        assert relative_error(name, method, tol) < bound
+    # at 10⁻¹⁰ what iterations leave over adds up in the 180 000 steps that kvaerno3 takes along OREGO: up to 80
+    for tol in (1e-4, 1e-7) if (name, method) == ("OREGO", "kvaerno3") else (1e-4, 1e-7, 1e-10):
+        assert relative_error(name, method, tol, max_steps=1_000_000) < 30
 
 
 @pytest.mark.parametrize("method", ADAPTIVE)
@@ -115,3 +114,20 @@ def test_a_residual_network_is_eulers_method():
     path = integrate.solve(f, (0.0, 1.0), np.array([0.3, -0.7, 1.1]), method="euler", first_step=0.125)
     np.testing.assert_allclose(path.last, x, rtol=1e-15)
     assert path.steps == 8
+
+
+@pytest.mark.parametrize(
+    "method", ["kvaerno5", *[pytest.param(m, marks=pytest.mark.sweep) for m in ("kencarp4", "kencarp5")]]
+)
+def test_dense_output_of_order_four(method):
+    fixed, f = integrate.choose(method, error=None), lambda t, y: np.cos(t) * y
+    times, errors = np.arange(1, 20) * 0.0937 + 0.01, []
+    for h in (0.2, 0.1, 0.05):
+        found = integrate.solve(f, (0.0, 2.0), 1.0, method=fixed, first_step=h, save=times).values
+        errors.append(np.max(np.abs(found - np.exp(np.sin(times)))))
+    assert np.all(np.log2(np.array(errors[:-1]) / errors[1:]) > 3.7)
+    # what lies between steps has the derivative of the steps
+    value = lambda k: integrate.solve(
+        lambda t, y: -k * y, (0.0, 1.0), 1.0, method=method, rtol=1e-8, save=[0.437]
+    ).values[0]
+    assert abs(ad.grad(value)(1.3) + 0.437 * np.exp(-0.437 * 1.3)) < 1e-6

@@ -38,6 +38,13 @@ def test_time_and_its_derivatives(method):
 def test_higher_derivatives():
     time = lambda g: fall(g).events[0].time
     assert abs(ad.grad(ad.grad(time))(9.81) / (0.75 * np.sqrt(10.0) * 9.81**-2.5) - 1) < 1e-9
+    # y = t, and the time of y³ = k is k^(1/3): six derivatives
+    cube = integrate.Event(lambda t, y, k: y**3 - k)
+    solve = lambda k: integrate.solve(lambda t, y, k: 1.0 + 0 * y, (0.0, 5.0), 0.0, args=(k,), events=[cube],
+                                      method="rk4", first_step=2.5).events[0].time  # fmt: skip
+    found = ad.jet(solve, (2.0,), ([1.0, 0.0, 0.0, 0.0, 0.0, 0.0],))[1]
+    falling = np.cumprod(1 / 3 - np.arange(6))
+    np.testing.assert_allclose(found, falling * 2.0 ** (1 / 3 - np.arange(1, 7)), rtol=1e-9)
 
 
 def bouncing(g, restitution=0.8, **options):
@@ -82,6 +89,57 @@ def test_two_crossings_in_one_step():
     path = integrate.solve(lambda t, y: 0 * y + 1.0, (0.0, 4.0), 0.0, events=[up], method="dopri5", first_step=4.0)
     np.testing.assert_allclose(path.events[0].times[:1], [2.1], atol=1e-9)
     assert path.events[0].count == 1
+
+
+@pytest.mark.parametrize("direction, first", [(0, -1), (-1, -1), (1, 1)])
+def test_a_dip_as_short_as_it_can_be(direction, first):
+    # sin t comes above its largest value less δ for 2 √(2δ)
+    level = integrate.Event(lambda t, y: 1.0 - 1e-9 - y, direction)
+    path = integrate.solve(lambda t, y: np.cos(t), (0.0, 5.0), 0.0, events=[level], method="dop853", rtol=1e-12,
+                           atol=1e-13)  # fmt: skip
+    assert path.status == "event"
+    assert abs(path.time - np.pi / 2 - first * np.sqrt(2e-9)) < 1e-8
+
+
+def test_events_at_the_same_time():
+    def bounce(i):
+        change = lambda t, y: np.stack([-0.8 * v if j == i else v for j, v in enumerate(y)])
+        return integrate.Event(lambda t, y: y[i - 1], -1, terminal=False, change=change)
+
+    # two balls from the same height
+    f = lambda t, y: np.stack([y[1], -9.81, y[3], -9.81])
+    path = integrate.solve(f, (0.0, 2.0), np.array([5.0, 0, 5.0, 0]), events=[bounce(1), bounce(3)], **OPTIONS)
+    assert [event.count for event in path.events] == [1, 1]
+    after = 2.0 - np.sqrt(10 / 9.81)
+    height = 0.8 * np.sqrt(2 * 9.81 * 5.0) * after - 9.81 / 2 * after**2
+    np.testing.assert_allclose(path.last[[0, 2]], [height, height], rtol=1e-8)
+
+
+def test_a_crossing_that_does_not_count_before_another_event():
+    # y comes up through 0 and t through 0.3 in one step; it goes down again in a later one
+    f = lambda t, y: np.where(t < 1.0, 1.0, -1.0)
+    down, clock = integrate.Event(lambda t, y: y, -1), integrate.Event(lambda t, y: t - 0.3 + 0 * y, terminal=False)
+    path = integrate.solve(f, (0.0, 5.0), -0.2, events=[down, clock], stops=[1.0], first_step=0.9, method="bosh3")
+    assert (path.status, int(path.events[1].count)) == ("event", 1)
+    assert abs(path.time - 1.8) < 1e-9
+
+
+def test_units_of_an_event_do_not_matter():
+    for unit in (1e-12, 1e12):
+        half = integrate.Event(lambda t, y, unit: unit * (y - 0.5))
+        path = integrate.solve(lambda t, y, unit: -y, (0.0, 5.0), 1.0, args=(unit,), events=[half], **OPTIONS)
+        assert path.status == "event"
+        assert abs(path.time - np.log(2.0)) < 1e-8
+
+
+@pytest.mark.parametrize("g, status", [
+    (lambda t, y: 0 * y, "grazing event"), (lambda t, y: np.sqrt(y - 2), "not finite"),
+    (lambda t, y: 1.0 - t + 0 * y, "event"),
+])  # fmt: skip
+def test_zero_all_along_and_nan_and_the_last_moment(g, status):
+    path = integrate.solve(lambda t, y: -y, (0.0, 1.0), 1.0, events=[integrate.Event(g)], method="bosh3")
+    assert path.status == status
+    assert (path.advice == "") == (status == "event")
 
 
 def test_another_right_side_from_then_on():

@@ -11,7 +11,7 @@ from adjoint.integrate.forms import Sparse
 from adjoint.integrate.jacobians import choose_form
 from adjoint.integrate.system import Arguments, System, read_state, trace_function
 
-N = 60
+N = 50
 
 
 def heat(t, y, k):
@@ -71,7 +71,7 @@ def test_bands_and_patterns():
 def test_what_is_refused():
     with pytest.raises(ValueError, match="'sparse', 'free'"):
         end(50.0, heat, "banded")
-    with pytest.raises(ValueError, match=r"a matrix \(60, 60\)"):
+    with pytest.raises(ValueError, match=r"a matrix \(50, 50\)"):
         end(50.0, heat, np.eye(3))
     with pytest.raises(ValueError, match="'bdf'"):
         end(50.0, heat, "free", "radau")
@@ -79,8 +79,9 @@ def test_what_is_refused():
 
 def test_many_equations_switch_to_bdf():
     stiff = lambda t, y, k: 100 * heat(t, y, k)
-    path = integrate.solve(stiff, (0.0, 5.0), START, args=(50.0,))
+    start = np.sin(np.arange(60) / 7.0) + 1.0
+    path = integrate.solve(stiff, (0.0, 5.0), start, args=(50.0,))
     assert path.status == "finished"
     assert 0 < path.factorizations < 0.5 * path.steps
-    expected = solve_ivp(stiff, (0.0, 5.0), START, args=(50.0,), method="BDF", rtol=1e-8, atol=1e-11).y[:, -1]
+    expected = solve_ivp(stiff, (0.0, 5.0), start, args=(50.0,), method="BDF", rtol=1e-8, atol=1e-11).y[:, -1]
     np.testing.assert_allclose(path.last, expected, atol=1e-7)

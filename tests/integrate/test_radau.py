@@ -21,7 +21,7 @@ def test_published_end_values():
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_all_published_end_values(name):
     for tol in (1e-4, 1e-7, 1e-10):
-        assert relative_error(name, "radau", tol) < (30 if name != "OREGO" else 60)
+        assert relative_error(name, "radau", tol) < 30
 
 
 def test_order_conditions():

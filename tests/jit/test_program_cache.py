@@ -49,6 +49,25 @@ def kept(f: Any, *xs: Any) -> tuple[Program, Program]:
     return program, simple
 
 
+def test_attached_rules_and_checks_are_found_again() -> None:
+    """A rule is for derivatives alone; what a check shows is a container."""
+
+    @ad.custom_rule(vjp=lambda x: (np.sin(x), lambda ct: (ct * np.cos(x),)))
+    def wave(x: Any) -> Any:
+        return np.sin(x)
+
+    def f(x: Any) -> Any:
+        value = np.sum(wave(x))
+        ad.check(value < 1e3, "too large: {}", {"value": value})
+        return ad.grad(lambda y: np.sum(wave(y) ** 2))(x) + wave(x) * value
+
+    _, simple = kept(f, X)
+    known = ProgramCache(traced(f, X))
+    assert known.finished == simple
+    other = lambda x: f(x) + 1.0
+    assert ProgramCache(traced(other, X)).finished is None
+
+
 def test_found_again() -> None:
     _, simple = kept(slope, X)
     program = traced(slope, X)

@@ -10,6 +10,7 @@ import pytest
 import adjoint as ad
 from adjoint.base.errors import DtypeError, ShapeError
 from adjoint.memory.report import format_bytes
+from tests.support.sweeps import sampled
 
 N = 60_000
 X = np.linspace(0.1, 1, N)
@@ -290,7 +291,7 @@ def measured(f, x):
 
 @pytest.mark.parametrize(
     "f, x",
-    [*[(f, X) for f in PROGRAMS], *[(f, X) for f in COPIES], (network, WEIGHTS), (small_pieces, X[:90]), *OBJECTS],
+    sampled([*[(f, X) for f in PROGRAMS + COPIES], (network, WEIGHTS), (small_pieces, X[:90]), *OBJECTS], 4),
     ids=lambda v: getattr(v, "__name__", ""),
 )
 def test_within_a_fifth(f, x) -> None:

@@ -204,3 +204,14 @@ def check_compiled(case: Case) -> None:
 
 
 CHECKS = [check_recorded, check_value, check_first_order, check_second_order, check_lanes, check_taylor]
+
+
+def every_check(cases: list[Case], checks: list[Callable[[Case], None]] = CHECKS) -> pytest.MarkDecorator:
+    """Each case with each check: first derivatives always, of the others a third by turns; the rest are sweeps."""
+    pairs = [
+        pytest.param(case, check, id=f"{case.name}-{check.__name__}", marks=() if runs else pytest.mark.sweep)
+        for i, case in enumerate(cases)
+        for j, check in enumerate(checks)
+        for runs in [check is check_first_order or (i + j) % 3 == 0]
+    ]
+    return pytest.mark.parametrize("case, check", pairs)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import adjoint as ad
-from tests.numpy.checking import CHECKS, Case, array, signed
+from tests.numpy.checking import Case, array, every_check, signed
 
 
 def at(ufunc, places):
@@ -76,8 +76,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@every_check(CASES)
 def test_methods_of_ufuncs(case, check) -> None:
     check(case)
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import adjoint as ad
-from tests.numpy.checking import CHECKS, Case, array, complex_array
+from tests.numpy.checking import Case, array, complex_array, every_check
 
 
 def zeros(x):
@@ -39,8 +39,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@every_check(CASES)
 def test_creating(case, check) -> None:
     check(case)
 

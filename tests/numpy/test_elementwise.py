@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import adjoint as ad
-from tests.numpy.checking import CHECKS, Case, complex_array, signed
+from tests.numpy.checking import Case, complex_array, every_check, signed
 
 V, Z = signed(5), complex_array(4)
 CASES = [
@@ -31,8 +31,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@every_check(CASES)
 def test_elementwise(case, check) -> None:
     check(case)
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import adjoint as ad
-from tests.numpy.checking import CHECKS, Case, array, check_compiled, complex_array, signed
+from tests.numpy.checking import CHECKS, Case, array, check_compiled, complex_array, every_check, signed
 
 S, INSIDE, OUTSIDE = signed(3, 4), array(4, high=0.9), np.array([-2.0, -1.5, 0.3, -0.4, 1.7])
 NAMES = ("sqrt", "log", "log2", "log10", "arccos", "arcsin", "arctanh")
@@ -18,8 +18,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("check", CHECKS[1:], ids=lambda check: check.__name__)
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@every_check(CASES, CHECKS[1:])
 def test_extended_domain(case, check) -> None:
     check(case)
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 
 import adjoint as ad
 from adjoint.numpy.histograms import WIDTHS
-from tests.numpy.checking import CHECKS, Case, array, check_compiled
+from tests.numpy.checking import CHECKS, Case, array, check_compiled, every_check
 
 DATA = np.array([0.1, 0.4, 0.35, 0.8, 0.95, 0.2])
 X, W = array(6), array(6, seed=1)
@@ -39,8 +39,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("check", [*CHECKS[1:], check_compiled], ids=lambda check: check.__name__)
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@every_check(CASES, [*CHECKS[1:], check_compiled])
 def test_histograms(case, check) -> None:
     check(case)
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import adjoint as ad
-from tests.numpy.checking import CHECKS, Case, array
+from tests.numpy.checking import Case, array, every_check
 
 X = array(3, 4, 5)
 MASK = np.arange(12).reshape(3, 4) % 2 == 0
@@ -82,8 +82,7 @@ CASES += [Case(f"write {name}", written(i), (X, 1.3)) for name, i in INDICES.ite
 CASES += [Case(f"write a number {name}", scalar_written(i), (X, 1.3)) for name, i in INDICES.items()]
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@every_check(CASES)
 def test_indexing(case, check) -> None:
     check(case)
 

@@ -5,7 +5,7 @@ import pytest
 
 import adjoint as ad
 from adjoint.base.errors import ShapeError, UnsupportedError
-from tests.numpy.checking import CHECKS, Case, array
+from tests.numpy.checking import Case, array, every_check
 
 X, Y, V = array(2, 3), array(2, 3, seed=1), array(4)
 CASES = [
@@ -53,8 +53,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@every_check(CASES)
 def test_joining(case, check) -> None:
     check(case)
 

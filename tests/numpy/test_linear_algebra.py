@@ -5,13 +5,13 @@ import pytest
 
 import adjoint as ad
 from tests.numpy.checking import (
-    CHECKS,
     Case,
     array,
     check_first_order,
     check_second_order,
     check_value,
     complex_array,
+    every_check,
     signed,
 )
 
@@ -120,8 +120,7 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@every_check(CASES)
 def test_linear_algebra(case, check) -> None:
     check(case)
 

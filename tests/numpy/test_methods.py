@@ -9,7 +9,7 @@ import pytest
 import adjoint as ad
 import adjoint.numpy as adn
 from adjoint.base.errors import TraceError, UnsupportedError
-from tests.numpy.checking import CHECKS, Case, array, complex_array
+from tests.numpy.checking import Case, array, complex_array, every_check
 
 X, T, Z = array(3, 4), array(2, 3, 2), complex_array(3)
 
@@ -67,8 +67,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@every_check(CASES)
 def test_methods(case, check) -> None:
     check(case)
 

@@ -9,7 +9,7 @@ import adjoint.numpy.fft as fft
 import adjoint.numpy.linalg as linalg
 from adjoint.base.errors import ShapeError, UnsupportedError
 from adjoint.program.trace import Tracer
-from tests.numpy.checking import CHECKS, Case, array
+from tests.numpy.checking import Case, array, every_check
 
 
 def loop(x):
@@ -58,8 +58,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@every_check(CASES)
 def test_namespace(case, check) -> None:
     check(case)
 

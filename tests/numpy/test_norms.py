@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import adjoint as ad
-from tests.numpy.checking import CHECKS, Case, array, complex_array, signed
+from tests.numpy.checking import Case, array, complex_array, every_check, signed
 
 linalg, inf = np.linalg, np.inf
 VECTOR_ORDERS = [None, 0, 1, 2, 3, 2.5, 0.5, inf, -inf, -1, -2]
@@ -34,8 +34,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@every_check(CASES)
 def test_norms(case, check) -> None:
     check(case)
 

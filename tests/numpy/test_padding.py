@@ -7,7 +7,7 @@ from hypothesis import given, settings
 
 import adjoint as ad
 from adjoint.base.errors import UnsupportedError
-from tests.numpy.checking import CHECKS, Case, array, check_compiled
+from tests.numpy.checking import Case, array, check_compiled, every_check
 
 X, V = array(2, 3), array(4)
 
@@ -53,8 +53,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@every_check(CASES)
 def test_padding(case, check) -> None:
     check(case)
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 
 import adjoint as ad
-from tests.numpy.checking import CHECKS, Case, array, check_compiled, complex_array
+from tests.numpy.checking import CHECKS, Case, array, check_compiled, complex_array, every_check
 
 P, Q, XS = array(5), array(3, seed=1), np.linspace(0.0, 1.0, 7)
 Y, W = array(7), array(7, seed=3)
@@ -41,8 +41,7 @@ CASES = [
 CASES = [c if c.name != "polyfit" else Case("polyfit", lambda x, y: np.polyfit(x, y, 2), (XS, Y)) for c in CASES]
 
 
-@pytest.mark.parametrize("check", [*CHECKS[1:], check_compiled], ids=lambda check: check.__name__)
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@every_check(CASES, [*CHECKS[1:], check_compiled])
 def test_polynomials(case, check) -> None:
     check(case)
 

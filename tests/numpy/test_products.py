@@ -8,7 +8,7 @@ from hypothesis import given, settings
 import adjoint as ad
 from adjoint.program.record import record_program
 from adjoint.program.types import type_of
-from tests.numpy.checking import CHECKS, Case, array, complex_array
+from tests.numpy.checking import Case, array, complex_array, every_check
 
 A, B, C = array(2, 3), array(3, 4, seed=1), array(4, 2, seed=2)
 CASES = [
@@ -79,8 +79,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@every_check(CASES)
 def test_products(case, check) -> None:
     check(case)
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 
 import adjoint as ad
 from adjoint.numpy.quantiles import CHOOSING, CONTINUOUS, SMALL, STEPS
-from tests.numpy.checking import CHECKS, Case, array, check_compiled
+from tests.numpy.checking import Case, array, check_compiled, every_check
 
 X, V = array(3, 4), array(5)
 W = np.array([0.5, 1, 2, 1, 0.3, 0.7])
@@ -41,8 +41,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@every_check(CASES)
 def test_quantiles(case, check) -> None:
     check(case)
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import adjoint as ad
-from tests.numpy.checking import CHECKS, Case, array, complex_array, signed
+from tests.numpy.checking import Case, array, complex_array, every_check, signed
 
 X, T = array(3, 4), array(2, 3, 2)
 REDUCTIONS = [np.sum, np.prod, np.mean, np.max, np.min, np.std, np.var]
@@ -54,8 +54,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@every_check(CASES)
 def test_reducing(case, check) -> None:
     check(case)
 

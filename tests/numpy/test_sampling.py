@@ -7,7 +7,7 @@ import pytest
 
 import adjoint as ad
 from adjoint.ops.signal.vector_convolution import PIECE
-from tests.numpy.checking import CHECKS, Case, array, complex_array, signed
+from tests.numpy.checking import Case, array, complex_array, every_check, signed
 
 X, V, W = array(3, 4), array(5), array(3, seed=1)
 GRID = np.array([0.0, 0.4, 0.9, 1.3, 2.0])
@@ -58,8 +58,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@every_check(CASES)
 def test_sampling(case, check) -> None:
     check(case)
 

@@ -5,7 +5,7 @@ import pytest
 
 import adjoint as ad
 from adjoint.base.errors import ControlFlowError, ShapeError
-from tests.numpy.checking import CHECKS, Case, array, complex_array, signed
+from tests.numpy.checking import Case, array, complex_array, every_check, signed
 
 V, EDGES = signed(6), np.array([-1.0, 0.0, 0.6, 1.1])
 M = array(2, 4)
@@ -47,8 +47,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@every_check(CASES)
 def test_searching(case, check) -> None:
     check(case)
 

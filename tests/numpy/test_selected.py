@@ -197,3 +197,34 @@ def test_a_loop_whose_body_is_refused_is_unrolled() -> None:
         return total
 
     np.testing.assert_allclose(ad.jit(f)(X), f(X), rtol=1e-14)
+
+
+def test_one_mask_of_a_value_from_outside_is_written_twice() -> None:
+    """x is captured where it is used: both comparisons are the same function of the same value."""
+
+    def halved(x: Any) -> Any:
+        y = x.copy()
+        y[x > 0.2] = y[x > 0.2] * 0.5
+        return y
+
+    def in_a_branch(x: Any) -> Any:
+        return ad.cond(np.sum(x) < 9.0, lambda t: ad.map(lambda s: halved(x) * s, t)[1], lambda t: x, TIMES)
+
+    expected = halved(X) * TIMES[1]
+    np.testing.assert_allclose(ad.jit(in_a_branch)(X), expected)
+    np.testing.assert_allclose(ad.vmap(in_a_branch)(np.stack([X, -X]))[0], expected)
+    np.testing.assert_allclose(
+        ad.grad(lambda x: np.sum(in_a_branch(x)))(X), TIMES[1] * np.where(X > 0.2, 0.5, 1.0), rtol=1e-14
+    )
+
+
+def test_a_mask_of_an_outer_loop_is_used_in_an_inner_one() -> None:
+    def raised(x: Any) -> Any:
+        y = x * 1.0
+        y[x < 0.3] += np.sum(x)
+        return np.sum(y * y)
+
+    f = lambda x, t: ad.map(lambda s: ad.map(lambda r: r * raised(x * s), t), t)
+    expected = [[r * raised(X * s) for r in TIMES] for s in TIMES]
+    np.testing.assert_allclose(f(X, TIMES), expected, rtol=1e-13)
+    np.testing.assert_allclose(ad.jit(f)(X, TIMES), expected, rtol=1e-13)

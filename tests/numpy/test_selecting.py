@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import adjoint as ad
-from tests.numpy.checking import CHECKS, Case, array, signed
+from tests.numpy.checking import Case, array, every_check, signed
 
 V = signed(6)
 CASES = [
@@ -21,8 +21,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@every_check(CASES)
 def test_selecting(case, check) -> None:
     check(case)
 

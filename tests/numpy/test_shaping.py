@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import adjoint as ad
-from tests.numpy.checking import CHECKS, Case, array, complex_array
+from tests.numpy.checking import Case, array, complex_array, every_check
 
 X, T = array(2, 3), array(2, 3, 4)
 CASES = [
@@ -37,8 +37,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@every_check(CASES)
 def test_shaping(case, check) -> None:
     check(case)
 

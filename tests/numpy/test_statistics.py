@@ -1,9 +1,8 @@
 """Averages and correlations."""
 
 import numpy as np
-import pytest
 
-from tests.numpy.checking import CHECKS, Case, array, complex_array
+from tests.numpy.checking import Case, array, complex_array, every_check
 
 X, V, W = array(3, 4), array(5), array(4, seed=1)
 CASES = [
@@ -23,7 +22,6 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@every_check(CASES)
 def test_statistics(case, check) -> None:
     check(case)

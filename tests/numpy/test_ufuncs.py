@@ -5,7 +5,7 @@ import pytest
 
 import adjoint as ad
 from adjoint.base.errors import TraceError, UnsupportedError
-from tests.numpy.checking import CHECKS, Case, array, complex_array, signed
+from tests.numpy.checking import Case, array, complex_array, every_check, signed
 
 
 def with_out(x):
@@ -41,8 +41,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@every_check(CASES)
 def test_ufuncs(case, check) -> None:
     check(case)
 

@@ -5,7 +5,7 @@ import pytest
 
 import adjoint as ad
 import adjoint.numpy as adn
-from tests.numpy.checking import CHECKS, Case, array, check_compiled
+from tests.numpy.checking import CHECKS, Case, array, check_compiled, every_check
 
 X, V, W = array(3, 4), array(5), array(4, seed=1)
 PAIR = adn.vectorize(lambda a, b: (np.outer(a, b), np.sum(a)), signature="(n),(m)->(n,m),()")
@@ -28,8 +28,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("check", [*CHECKS, check_compiled], ids=lambda check: check.__name__)
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@every_check(CASES, [*CHECKS, check_compiled])
 def test_vectorize(case, check) -> None:
     check(case)
 

@@ -9,7 +9,7 @@ import adjoint as ad
 from adjoint.base.config import config
 from adjoint.base.errors import TraceError
 from adjoint.testing import difference_gradient
-from tests.numpy.checking import CHECKS, Case, array
+from tests.numpy.checking import Case, array, every_check
 
 
 def into_copy(write):
@@ -51,8 +51,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@every_check(CASES)
 def test_writing(case, check) -> None:
     check(case)
 

@@ -95,6 +95,7 @@ def _factors() -> Iterator[Example]:
     for shape in ((3, 3), (2, 2, 2), (1, 1), (0, 0)):
         for dtype in (FLOAT, COMPLEX, SINGLE):
             yield Example(Cholesky(), (positive(*shape, dtype=dtype),))
+            yield Example(Cholesky(checked=False), (positive(*shape, dtype=dtype),))
             yield Example(Eigh(), (positive(*shape, dtype=dtype),), smooth=False)
             yield Example(Eigh(lower=False), (positive(*shape, dtype=dtype),), smooth=False)
             yield Example(Eig(), (spread(*shape, dtype=dtype),), smooth=dtype is FLOAT)

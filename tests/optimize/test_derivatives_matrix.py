@@ -56,7 +56,7 @@ SOLUTIONS = {
 }
 
 
-@pytest.mark.parametrize("name, use", sampled([(name, use) for name in SOLUTIONS for use in NAMES], every=3))
+@pytest.mark.parametrize("name, use", sampled([(name, use) for name in SOLUTIONS for use in NAMES], every=7))
 def test_the_numbers_of_solving_again(name, use):
     compute, which = uses(loss_of(SOLUTIONS[name]), np.array(PROBLEMS[name][1]))[use]
     tolerance = 1e-8 if use != "jet" else 1e-7  # of the third difference itself

@@ -106,6 +106,7 @@ def test_draws_of_another_thread_are_not_those_of_the_function():
         ({"maxiter": 3}, "Here it is max_iterations=."),
         ({"options": {}}, "Options are arguments of their own"),
         ({"max_iteration": 3}, "Did you mean max_iterations?"),
+        ({"method": optimize.LBFGS}, "write LBFGS()"),
     ],
 )
 def test_names_of_other_libraries_are_translated(keyword, words):

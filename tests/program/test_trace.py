@@ -3,6 +3,7 @@
 import re
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 import pytest
@@ -219,3 +220,21 @@ def test_plain_values_pass_through() -> None:
     z = bind(BY_NAME["sin"], np.ones(2))
     assert type(z) is np.ndarray
     assert not isinstance(ad.stop_gradient(1.0), Tracer)
+
+
+def test_a_copy_belongs_to_the_innermost_loop_that_is_recorded() -> None:
+    """The loop stands in a branch, whose program it is written into, and the array comes from outside of both."""
+
+    def f(x: Any, t: Any) -> Any:
+        def body(s: Any) -> Any:
+            y = x.copy()
+            y[1] = s
+            return np.sum(y * y)
+
+        return ad.cond(np.sum(x) > 0, lambda t: ad.map(body, t), lambda t: t, t)
+
+    x, t = np.array([1.0, -2.0, 3.0]), np.array([0.5, 4.0])
+    expected = 10.0 + t**2
+    np.testing.assert_allclose(ad.jit(f)(x, t), expected)
+    np.testing.assert_allclose(ad.jit(ad.vmap(f))(np.stack([x, -x]), np.stack([t, t])), [expected, t])
+    np.testing.assert_allclose(ad.jit(ad.grad(lambda x, t: np.sum(f(x, t))))(x, t), [4.0, 0.0, 12.0])

@@ -123,6 +123,24 @@ def differences(program: Program, args: Sequence[Any], actual: Sequence[Any], ex
     return None
 
 
+def element_differences(actual: Sequence[Any], expected: Sequence[Any], spread: Callable[[], list[Any]]) -> str | None:
+    """What is wrong with some results, given what noise makes of them; None if nothing is."""
+    for k, (a, b) in enumerate(zip(actual, expected, strict=True)):
+        if a.shape != b.shape or a.dtype != b.dtype:
+            return f"output {k}: {a.dtype}{a.shape}, expected {b.dtype}{b.shape}"
+    if all(_equal(a, b) for a, b in zip(actual, expected, strict=True)):
+        return None
+    others = spread()
+    if any(isinstance(one, Exception) for one in others):
+        return None  # at the edge of being an error
+    for k, (a, b) in enumerate(zip(actual, expected, strict=True)):
+        runs = [np.asarray(one[k]) for one in others]
+        wrong = None if any(run.shape != b.shape for run in runs) else _wrong(a, b, runs, True)
+        if wrong is not None:
+            return f"output {k}: {wrong}"
+    return None
+
+
 def _is_wild(x: Any) -> bool:
     return not np.all(np.abs(np.asarray(x).astype(np.complex128)) < 1e9)
 

@@ -144,3 +144,4 @@ def a_map(r: Random, pool: Pool, grow: Grow) -> Step:
 
 
 FLOW = [a_scan, a_scan, a_counted, a_while, a_cond, a_checkpoint, a_map, an_indexing_loop, an_indexing_loop]
+NESTED_FLOW = [a_scan, a_scan, a_counted, a_while, a_while, a_cond, a_checkpoint, a_map, a_map]

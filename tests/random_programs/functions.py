@@ -10,13 +10,14 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from adjoint.base.errors import AdjointError
-from tests.random_programs import moves, steps
-from tests.random_programs.flow import FLOW, after
+from tests.random_programs import moves, selections, steps
+from tests.random_programs.flow import FLOW, NESTED_FLOW, after
+from tests.random_programs.small_matrices import a_small_matrix
 from tests.random_programs.steps import Pool, Step
 
 SHAPES: list[tuple[Any, ...]] = [
@@ -38,6 +39,27 @@ PLAIN: list[tuple[int, Callable[[Random, Pool], Step]]] = [
     (1, steps.a_sort), (5, steps.a_product), (1, steps.a_decomposition), (5, moves.a_shape), (4, moves.a_slice),
     (4, moves.a_neighbor), (2, moves.a_join), (3, moves.a_gather), (4, moves.an_assignment),
 ]  # fmt: skip
+NESTED: list[tuple[int, Callable[[Random, Pool], Step]]] = [
+    (4, steps.a_unary), (4, steps.a_binary), (1, steps.a_special), (1, steps.a_choice), (1, steps.a_complex),
+    (2, steps.a_reduction), (1, steps.a_running), (2, steps.a_product), (1, moves.a_shape), (1, moves.a_slice),
+    (1, moves.a_gather), (3, moves.an_assignment), (5, a_small_matrix), (4, selections.an_order),
+    (4, selections.a_selection), (2, selections.a_draw), (2, selections.a_spectrum),
+]  # fmt: skip
+
+
+class Palette(NamedTuple):
+    """What functions are drawn from."""
+
+    plain: list[tuple[int, Callable[[Random, Pool], Step]]]
+    flow: list[Callable[..., Step]]
+    deep: tuple[float, ...]  # how often a step is a loop or a branch, by how many it stands in
+    sizes: int  # for how many choices of sizes a function is
+    largest: int  # number of steps
+
+
+ORDINARY = Palette(PLAIN, FLOW, (0.22, 0.1), 3, 8)
+LOOPS_IN_LOOPS = Palette(NESTED, NESTED_FLOW, (0.6, 0.5, 0.3), 1, 3)
+SMALL_SIZES = [1, 2, 2, 3, 3, 4, 5, 6]
 REFUSALS = (
     ValueError, TypeError, IndexError, ZeroDivisionError, OverflowError, AttributeError, NotImplementedError,
     AdjointError, np.linalg.LinAlgError,
@@ -112,34 +134,35 @@ class RandomFunction:
         return "\n".join([*lines, f"  results {self.results}"])
 
 
-def random_function(seed: int) -> RandomFunction:
+def random_function(seed: int, palette: Palette = ORDINARY) -> RandomFunction:
     """The function of a seed: always the same one."""
     r = Random(seed)
-    large = r.random()
+    large = r.random() if palette is ORDINARY else 0.0
     pool = SIZES if large < 0.93 else [96, 100, 110] if large < 0.97 else [2100, 4500, 2049]
+    pool = pool if palette is ORDINARY else SMALL_SIZES
     shapes = SHAPES if large < 0.97 else [("n",), (), (2, "n"), ("n", 2), ("n", 1)]
-    sizes = [{"n": r.choice(pool), "m": r.choice(pool)} for _ in range(3)]
+    sizes = [{"n": r.choice(pool), "m": r.choice(pool)} for _ in range(palette.sizes)]
     inputs = []
     for _ in range(r.choice([1, 2, 2, 3])):
         inputs.append(Input(r.choice(shapes), r.choice(DTYPES)))
         if inputs[-1].shape == () and r.random() < 0.3:
             inputs[-1].dtype, inputs[-1].weak = r.choice([("float64", True), ("int64", True)])
     function = RandomFunction(seed, inputs, sizes)
-    pools: list[Pool] = [[np.asarray(x) for x in function.values(k)] for k in range(3)]
-    function.steps = _grown(r, pools, r.randint(1, 8), 0)
+    pools: list[Pool] = [[np.asarray(x) for x in function.values(k)] for k in range(palette.sizes)]
+    function.steps = _grown(r, pools, r.randint(1, palette.largest), 0, palette)
     last = len(inputs) + len(function.steps) - 1
     function.results = [k for k in range(last) if r.random() < 0.2] + [last]
     return function
 
 
-def _grown(r: Random, pools: list[Pool], count: int, depth: int) -> list[Step]:
+def _grown(r: Random, pools: list[Pool], count: int, depth: int, palette: Palette) -> list[Step]:
     """Steps that work on all pools; the pools grow with them."""
     pools = [list(p) for p in pools]
     steps: list[Step] = []
     for _ in range(12 * count):
         if len(steps) == count:
             break
-        drawn = _drawn(r, pools[0], depth)
+        drawn = _drawn(r, pools[0], depth, palette)
         step = drawn and _bounded(drawn, pools)
         if step is None:
             continue
@@ -147,9 +170,9 @@ def _grown(r: Random, pools: list[Pool], count: int, depth: int) -> list[Step]:
     return steps
 
 
-def _drawn(r: Random, pool: Pool, depth: int) -> Step | None:
+def _drawn(r: Random, pool: Pool, depth: int, palette: Palette) -> Step | None:
     def grow(r: Random, inner: Pool, count: int) -> list[Step]:
-        grown = _grown(r, [inner], count, depth + 1)
+        grown = _grown(r, [inner], count, depth + 1, palette)
         if not grown:
             raise ValueError("no steps")
         return grown
@@ -157,9 +180,9 @@ def _drawn(r: Random, pool: Pool, depth: int) -> Step | None:
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
-            if depth < 2 and r.random() < (0.22 if depth == 0 else 0.1):
-                return r.choice(FLOW)(r, pool, grow)
-            return r.choices([s for _, s in PLAIN], [w for w, _ in PLAIN])[0](r, pool)
+            if depth < len(palette.deep) and r.random() < palette.deep[depth]:
+                return r.choice(palette.flow)(r, pool, grow)
+            return r.choices([s for _, s in palette.plain], [w for w, _ in palette.plain])[0](r, pool)
     except REFUSALS:
         return None
 

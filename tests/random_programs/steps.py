@@ -17,6 +17,7 @@ from adjoint.ops.arrays.cumulative import LinearRecurrence
 from adjoint.ops.arrays.logsumexp import LogSumExp
 from adjoint.ops.arrays.norm import Length
 from adjoint.ops.elementwise.pointwise import BY_NAME
+from adjoint.ops.operators import UFUNCS
 
 Pool = list[Any]
 
@@ -29,8 +30,8 @@ class Step:
     run: Callable[[Pool], Any]
 
 
-UNARY = sorted(name for name, op in BY_NAME.items() if op.arity == 1 and hasattr(np, name))
-BINARY = sorted(name for name, op in BY_NAME.items() if op.arity == 2 and hasattr(np, name))
+UNARY = sorted(name for name, op in BY_NAME.items() if op.arity == 1 and getattr(np, name, None) in UFUNCS)
+BINARY = sorted(name for name, op in BY_NAME.items() if op.arity == 2 and getattr(np, name, None) in UFUNCS)
 # Where a function is at home; others take any number.
 INTO = {
     "arccosh": lambda x: 1.5 + np.absolute(x),

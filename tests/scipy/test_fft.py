@@ -9,7 +9,7 @@ import scipy.fft
 import adjoint as ad
 from adjoint.base.errors import UnsupportedError
 from adjoint.scipy import fft
-from tests.numpy.checking import Case, array, complex_array, signed
+from tests.numpy.checking import Case, array, complex_array, every_check, signed
 from tests.scipy.signal.agreement import CHECKS
 
 X, Z = signed(3, 4), complex_array(3, 4)
@@ -24,8 +24,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@every_check(CASES, CHECKS)
 def test_every_transformation(case, check):
     check(case)
 

@@ -7,7 +7,7 @@ import scipy.integrate
 import adjoint as ad
 from adjoint.base.errors import UnsupportedError
 from adjoint.scipy import integrate
-from tests.numpy.checking import Case, array, signed
+from tests.numpy.checking import Case, array, every_check, signed
 from tests.scipy.signal.agreement import CHECKS, same_in_every_form
 
 Y = signed(2, 6)
@@ -25,8 +25,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@every_check(CASES, CHECKS)
 def test_every_transformation(case, check):
     check(case)
 

@@ -6,7 +6,7 @@ import scipy.linalg
 
 from adjoint.base.errors import ShapeError, UnsupportedError
 from adjoint.scipy import linalg
-from tests.numpy.checking import CHECKS, Case, array, complex_array, signed
+from tests.numpy.checking import Case, array, complex_array, every_check, signed
 
 
 def regular(*shape, seed=0):
@@ -61,8 +61,7 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@every_check(CASES)
 def test_derivatives(case, check) -> None:
     check(case)
 

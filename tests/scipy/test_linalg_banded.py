@@ -7,7 +7,7 @@ import scipy.linalg
 import adjoint as ad
 from adjoint.base.errors import ShapeError
 from adjoint.scipy import linalg
-from tests.numpy.checking import CHECKS, Case, array, check_first_order, check_second_order, complex_array, signed
+from tests.numpy.checking import Case, array, check_first_order, check_second_order, complex_array, every_check, signed
 from tests.scipy.matrices import compared
 
 
@@ -39,8 +39,7 @@ BRIEF = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@every_check(CASES)
 def test_derivatives(case, check) -> None:
     check(case)
 

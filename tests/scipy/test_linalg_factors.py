@@ -7,7 +7,7 @@ import scipy.linalg
 import adjoint as ad
 from adjoint.base.errors import UnsupportedError
 from adjoint.scipy import linalg
-from tests.numpy.checking import CHECKS, Case, complex_array, signed
+from tests.numpy.checking import Case, complex_array, every_check, signed
 from tests.scipy.matrices import adjoint, apart, compared, complex_apart, complex_regular, hermitian, regular
 
 A, Z = regular(3, 3), complex_regular(3, 3)
@@ -37,8 +37,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@every_check(CASES)
 def test_derivatives(case, check) -> None:
     check(case)
 

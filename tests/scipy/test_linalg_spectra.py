@@ -7,7 +7,7 @@ import scipy.linalg
 import adjoint as ad
 from adjoint.base.errors import ControlFlowError, ShapeError
 from adjoint.scipy import linalg
-from tests.numpy.checking import CHECKS, Case, check_first_order, check_second_order, complex_array, signed
+from tests.numpy.checking import Case, check_first_order, check_second_order, complex_array, every_check, signed
 from tests.scipy.matrices import adjoint, apart, compared, complex_apart, complex_regular, gram, hermitian, regular
 
 A, Z = regular(3, 3), complex_regular(3, 3)
@@ -48,8 +48,7 @@ BRIEF = [
 ]
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@every_check(CASES)
 def test_derivatives(case, check) -> None:
     check(case)
 

@@ -7,7 +7,7 @@ import scipy.linalg
 import adjoint as ad
 from adjoint.base.errors import UnsupportedError
 from adjoint.scipy import linalg
-from tests.numpy.checking import CHECKS, Case, array, check_first_order, complex_array
+from tests.numpy.checking import Case, array, check_first_order, complex_array, every_check
 from tests.scipy.matrices import compared
 
 FAR = np.array([5.0, 0.0, 0.0])
@@ -32,8 +32,7 @@ BRIEF = [
 ]
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@every_check(CASES)
 def test_derivatives(case, check) -> None:
     check(case)
 

@@ -9,7 +9,7 @@ import scipy.linalg
 
 import adjoint as ad
 from adjoint.scipy import linalg
-from tests.numpy.checking import CHECKS, Case, array, complex_array, signed
+from tests.numpy.checking import Case, array, complex_array, every_check, signed
 from tests.scipy.matrices import compared
 
 B = array(3)
@@ -67,8 +67,7 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@every_check(CASES)
 def test_derivatives(case, check) -> None:
     check(case)
 

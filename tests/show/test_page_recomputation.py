@@ -143,7 +143,7 @@ def arrays(column):
     return [None if cell is None else part(cell[0]) + (1j * part(cell[1]) if len(cell) > 1 else 0) for cell in column]
 
 
-@pytest.mark.parametrize("name", sampled(CASES, every=2))
+@pytest.mark.parametrize("name", sampled(CASES, every=4))
 def test_other_inputs_in_all_modes(opened, name):
     function, here, there = CASES[name]
     page = opened(ad.explain(function)(*here))

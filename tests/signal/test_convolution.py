@@ -13,7 +13,7 @@ import scipy.signal
 import adjoint as ad
 from adjoint import signal
 from adjoint.base.errors import ShapeError
-from tests.numpy.checking import CHECKS, Case, array, complex_array, signed
+from tests.numpy.checking import Case, array, complex_array, every_check, signed
 
 SOURCE = str(Path(__file__).resolve().parents[2] / "src")
 CASES = [
@@ -46,8 +46,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@every_check(CASES)
 def test_every_transformation(case, check):
     check(case)
 

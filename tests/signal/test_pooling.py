@@ -8,7 +8,7 @@ import pytest
 import adjoint as ad
 from adjoint import signal
 from adjoint.base.errors import ShapeError
-from tests.numpy.checking import CHECKS, Case, array, signed
+from tests.numpy.checking import Case, array, every_check, signed
 
 CASES = [
     Case("max", lambda x: signal.max_pool(x, (2, 3)), (signed(2, 4, 6),)),
@@ -33,8 +33,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@every_check(CASES)
 def test_every_transformation(case, check):
     check(case)
 

@@ -6,7 +6,7 @@ import pytest
 import adjoint as ad
 from adjoint import signal
 from adjoint.base.errors import ShapeError
-from tests.numpy.checking import CHECKS, Case, array, signed
+from tests.numpy.checking import Case, array, every_check, signed
 from tests.support.recorded import RESAMPLED, RESAMPLINGS
 
 CASES = [
@@ -23,8 +23,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@every_check(CASES)
 def test_every_transformation(case, check):
     check(case)
 

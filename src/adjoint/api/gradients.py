@@ -18,7 +18,7 @@ from adjoint.base.source import user_facing
 from adjoint.ops.elementwise.select import StopGradient
 from adjoint.program.trace import bind
 from adjoint.program.types import ArrayType, Value, type_of
-from adjoint.transform import expansion, subprograms, tape_fast  # noqa: F401  (give others what they ask for)
+from adjoint.transform import inner_programs, tape_fast  # noqa: F401  (give others what they ask for)
 from adjoint.transform.arguments import (
     Argnums,
     Selection,

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -16,7 +18,7 @@ from adjoint.base.errors import AdjointError, DtypeError
 from adjoint.base.records import record
 from adjoint.base.source import user_facing
 from adjoint.program.op import Op
-from adjoint.program.trace import live_trace
+from adjoint.program.trace import Trace, live_trace
 from adjoint.program.types import ArrayType, Value, type_of
 from adjoint.transform.arguments import Argnums, Selection, fresh, select
 from adjoint.transform.batch_driver import run_batch
@@ -205,14 +207,33 @@ def _chunk_of_program(recorded: Linearized) -> int | None:
     return None if size * each <= MEMORY else max(FEW, MEMORY // each)
 
 
+def _recording() -> Trace | None:
+    """The innermost program that is being recorded."""
+    trace = live_trace()
+    while trace is not None and not trace.records:
+        trace = trace.outer
+    return trace
+
+
 def _is_recorded() -> bool:
     """Whether a program is being recorded."""
-    trace = live_trace()
-    while trace is not None:
-        if trace.records:
-            return True
-        trace = trace.outer
-    return False
+    return _recording() is not None
+
+
+_traces_directions: ContextVar[bool] = ContextVar("adjoint_traces_directions", default=False)
+
+
+@contextmanager
+def traced_directions() -> Generator[None]:
+    """What is computed of unit vectors alone is written into programs, not computed while they are recorded.
+
+    So the program is the same for arguments of any size, whose unit vectors follow from their positions.
+    """
+    token = _traces_directions.set(True)
+    try:
+        yield
+    finally:
+        _traces_directions.reset(token)
 
 
 def _extent(entry: Any) -> int:
@@ -271,6 +292,8 @@ def _map_directions(
     for first in range(0, size, chunk):
         last = min(first + chunk, size)
         stacks = [s * s.dtype.type(unit) if s.dtype.kind == "c" else s for s in _basis(types, first, last)]
+        if _traces_directions.get() and (program := _recording()) is not None:
+            stacks = [program.constant(s) for s in stacks]
         out, flags, _ = run_batch(lambda stack: list(function(stack)), stacks, [True] * len(stacks), last - first)
         full = [z if f else np.broadcast_to(z, (last - first, *np.shape(z))) for z, f in zip(out, flags, strict=True)]
         parts.append(full)

@@ -33,7 +33,7 @@ _LIBRARIES = frozenset(
 _DECIDING = tuple(
     os.path.join("scipy", *parts) for parts in (("optimize", ""), ("_lib", "_elementwise_iterative_method.py"))
 )
-_TRACER = re.compile(r"\b(Tape|Forward|Batch|Record|Taylor|Watch)\w*Tracer\b")
+_TRACER = r"\b(Tape|Forward|Batch|Record|Taylor|Watch)\w*Tracer\b"
 
 
 class _Deciding(dict[str, bool]):
@@ -48,7 +48,7 @@ class _Deciding(dict[str, bool]):
 is_deciding = _Deciding()
 
 _SPARSE = os.path.join("scipy", "sparse", "_")  # the files of the classes, not those of scipy.sparse.linalg
-_OPERATOR = re.compile(r"__r?(matmul|mul|truediv|add|sub|eq|ne|lt|le|gt|ge)__")
+_OPERATOR = r"__r?(matmul|mul|truediv|add|sub|eq|ne|lt|le|gt|ge)__"
 
 
 def is_operator_of_sparse(frame: FrameType | None) -> bool:
@@ -56,7 +56,7 @@ def is_operator_of_sparse(frame: FrameType | None) -> bool:
     answer to the operand's own (`__rmatmul__`). Its methods have nobody to leave it to.
     """
     while frame is not None and _SPARSE in frame.f_code.co_filename:
-        if _OPERATOR.fullmatch(frame.f_code.co_name):
+        if re.fullmatch(_OPERATOR, frame.f_code.co_name):
             return True
         frame = frame.f_back
     return False
@@ -222,7 +222,7 @@ def explained(error: Exception) -> Exception | None:
     last = entries[users[-1]]
     line = describe(Location(last.tb_frame.f_code, last.tb_lasti))
     holds_traced = asked is not None and any(_holds_traced(e.tb_frame) for e in inside)
-    if isinstance(error, TypeError) and (holds_traced or _TRACER.search(str(error))):
+    if isinstance(error, TypeError) and (holds_traced or re.search(_TRACER, str(error))):
         who = asked or "A function that is not written in Python"
         return TraceError(
             f"{who} was given a traced value, at {line}, and takes plain arrays only ({error}). "
@@ -242,7 +242,7 @@ def _entries(traceback: TracebackType | None) -> Iterator[TracebackType]:
 
 
 def _holds_traced(frame: FrameType) -> bool:
-    return any(_TRACER.fullmatch(type(value).__name__) for value in list(frame.f_locals.values()))
+    return any(re.fullmatch(_TRACER, type(value).__name__) for value in list(frame.f_locals.values()))
 
 
 explainers.append(explained)

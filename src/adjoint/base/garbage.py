@@ -14,6 +14,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 from adjoint.base.forking import free_in_child
+from adjoint.base.interrupts import uninterrupted
 
 _lock = free_in_child(threading.Lock())
 _users: Counter[int] = Counter()  # by thread: how often it is inside
@@ -24,9 +25,10 @@ _was_enabled = False
 def loading() -> Generator[None]:
     """While files of the library are read: all that this makes stays, and is old at once.
 
-    Otherwise the first collection afterwards would walk over all of it.
+    Otherwise the first collection afterwards would walk over all of it. Ctrl-C waits: Python would forget a file that
+    was read half, and what it had declared in tables elsewhere would be declared twice.
     """
-    with uncollected():
+    with uninterrupted(), uncollected():
         try:
             yield
         finally:

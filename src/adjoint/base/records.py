@@ -8,12 +8,12 @@ fields, and a class gets it with the names replaced.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, FrozenInstanceError
 from functools import cache, partial
 from reprlib import recursive_repr
 from types import CodeType, FunctionType
-from typing import Any, TypeVar, dataclass_transform, overload
+from typing import Any, ClassVar, TypeVar, dataclass_transform, get_origin, overload
 
 __all__ = ["parameter_names", "record"]
 
@@ -23,28 +23,29 @@ C = TypeVar("C", bound=type)
 @overload
 def record(cls: C) -> C: ...
 @overload
-def record(*, eq: bool = True, repr: bool = True) -> Callable[[C], C]: ...
+def record(*, eq: bool = True, repr: bool = True, frozen: bool = True) -> Callable[[C], C]: ...
 @dataclass_transform(frozen_default=True, field_specifiers=(dataclasses.field,))
-def record(cls: Any = None, *, eq: bool = True, repr: bool = True) -> Any:
+def record(cls: Any = None, *, eq: bool = True, repr: bool = True, frozen: bool = True) -> Any:
     """`dataclasses.dataclass(frozen=True)`, in a tenth of the time; what the class states itself stays as it is."""
-    return partial(_declare, eq=eq, repr=repr) if cls is None else _declare(cls, eq, repr)
+    return partial(_declare, eq=eq, repr=repr, frozen=frozen) if cls is None else _declare(cls, eq, repr, frozen)
 
 
-def _declare(cls: Any, eq: bool, repr: bool) -> Any:
+def _declare(cls: Any, eq: bool, repr: bool, frozen: bool) -> Any:
     own: dict[str, Any] = cls.__dict__.copy()
-    for name in ("__setattr__", "__delattr__"):
+    for name in ("__setattr__", "__delattr__") if frozen else ():
         if name in own:
             raise TypeError(f"record {cls.__name__} states {name}, which is that of records.")
-    if not cls.__doc__:  # `dataclasses` would read the signature
-        cls.__doc__ = f"{cls.__name__}({', '.join(own.get('__annotations__', ()))})"
-    cls = dataclasses.dataclass(init=False, repr=False, eq=False, frozen=dataclasses.is_dataclass(cls))(cls)
-    cls.__dataclass_params__.frozen = True  # as those must say it that inherit from it
-    fields = dataclasses.fields(cls)
+    if not cls.__doc__:
+        cls.__doc__ = f"{cls.__name__}({', '.join(cls.__annotations__)})"
+    fields = _set_fields(cls, own, frozen)
     compared = [field.name for field in fields if field.compare]
-    cls.__setattr__, cls.__delattr__ = _refuse_change, _refuse_removal
+    if frozen:
+        cls.__setattr__, cls.__delattr__ = _refuse_change, _refuse_removal
     if eq and "__eq__" not in own:
         cls.__eq__ = _named(cls, _equal(len(compared)), compared)
-    if eq and own.get("__hash__") is None:
+    if eq and not frozen:
+        cls.__hash__ = own.get("__hash__")
+    elif eq and own.get("__hash__") is None:
         hashed = [field.name for field in fields if (field.compare if field.hash is None else field.hash)]
         cls.__hash__ = _named(cls, _hash(len(hashed)), hashed)
     if repr and "__repr__" not in own:
@@ -52,6 +53,56 @@ def _declare(cls: Any, eq: bool, repr: bool) -> Any:
     if "__init__" not in own:
         cls.__init__ = _initializer(cls, fields)
     return cls
+
+
+@dataclasses.dataclass(frozen=True)
+class _Template:
+    """What `dataclasses` notes of a class and of a field."""
+
+    field: Any
+
+
+@dataclasses.dataclass
+class _Changing:
+    """The same of a class whose objects change."""
+
+
+_PARAMS: Any = {True: _Template.__dataclass_params__, False: _Changing.__dataclass_params__}  # type: ignore[attr-defined]
+_FIELD: Any = dataclasses.Field  # as Any: a test against it leaves the value Any
+_KIND: Any = dataclasses.fields(_Template)[0]._field_type  # type: ignore[attr-defined]
+
+
+def _set_fields(cls: Any, own: Mapping[str, Any], frozen: bool) -> tuple[dataclasses.Field[Any], ...]:
+    """The fields of a class and of those it inherits from, noted where `dataclasses` looks for them."""
+    fields: dict[str, dataclasses.Field[Any]] = {}
+    for base in reversed(cls.__mro__[1:]):
+        if (known := base.__dict__.get("__dataclass_fields__")) is not None:
+            if base.__dataclass_params__.frozen is not frozen:
+                raise TypeError(f"record {cls.__name__} inherits from {base.__name__}: only one of them is frozen.")
+            fields |= known
+    for name, kind in cls.__annotations__.items():
+        if _is_of_class(kind):
+            continue
+        default = own.get(name, MISSING)
+        field: Any = default if isinstance(default, _FIELD) else dataclasses.field(default=default)
+        if type(field.default).__hash__ is None:
+            raise ValueError(f"record {cls.__name__}: the default of {name} can change; use default_factory.")
+        if isinstance(default, _FIELD):
+            delattr(cls, name) if field.default is MISSING else setattr(cls, name, field.default)
+        field.name, field.type, field._field_type = name, kind, _KIND  # type: ignore[attr-defined]
+        field.kw_only = field.kw_only is True
+        fields[name] = field
+    cls.__dataclass_fields__, cls.__dataclass_params__ = fields, _PARAMS[frozen]
+    if "__match_args__" not in own:
+        cls.__match_args__ = tuple(fields)
+    return tuple(fields.values())
+
+
+def _is_of_class(kind: Any) -> bool:
+    """Whether an annotation is that of an attribute of the class, and of no field."""
+    if isinstance(kind, str):
+        return kind.startswith(("ClassVar", "typing.ClassVar"))
+    return kind is ClassVar or get_origin(kind) is ClassVar
 
 
 def _initializer(cls: Any, fields: Sequence[dataclasses.Field[Any]]) -> FunctionType:

@@ -21,7 +21,7 @@ from adjoint.base.suggestions import explain_call
 
 __all__ = [
     "Location", "by_name", "clean_traceback", "describe", "equation_lines", "explainers", "here", "is_library", "line",
-    "short", "user_facing", "user_frame", "warn_user",
+    "name_options", "short", "user_facing", "user_frame", "warn_user",
 ]  # fmt: skip
 
 P = ParamSpec("P")
@@ -227,6 +227,13 @@ def user_facing(function: Callable[P, R]) -> Callable[P, R]:
             raise
 
     return call
+
+
+def name_options(cls: type) -> type:
+    """A class whose options users give by name: unknown ones are told with the nearest that there is."""
+    if "__init__" in vars(cls):
+        setattr(cls, "__init__", user_facing(vars(cls)["__init__"]))  # noqa: B010
+    return cls
 
 
 def by_name(thing: Any) -> str | None:

@@ -9,7 +9,6 @@ under their names complete or not at all, so processes may share a folder. A fol
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import struct
@@ -22,6 +21,7 @@ from functools import cache
 from typing import Any
 
 from adjoint.base.config import config
+from adjoint.base.digests import digest, new_digest
 from adjoint.base.forking import free_in_child
 from adjoint.base.records import record
 from adjoint.compile import machine
@@ -85,7 +85,7 @@ _MAKERS = ("base", "compile", "numpy", "ops", "program", "scipy", "simplify", "t
 @cache
 def _own_source() -> str:
     """A hash of the library's version and of the times of its files: whatever may change the code that is made."""
-    digest = hashlib.sha256()
+    seen = new_digest()
     root = os.path.dirname(os.path.dirname(__file__))
     folders = [folder for part in _MAKERS if os.path.isdir(folder := os.path.join(root, part))]
     if not folders:  # the library is in an archive: what its files were last time is not known
@@ -93,9 +93,9 @@ def _own_source() -> str:
     files = sorted(file for folder in folders for file in _python_files(folder))
     files += sorted(_python_files(root, deep=False))
     with open(os.path.join(root, "__init__.py"), "rb") as file:
-        digest.update(file.read())
-    digest.update(repr([(path[len(root) :], size, time) for path, size, time in files]).encode())
-    return digest.hexdigest()
+        seen.update(file.read())
+    seen.update(repr([(path[len(root) :], size, time) for path, size, time in files]).encode())
+    return seen.hexdigest()
 
 
 @cache
@@ -103,19 +103,19 @@ def _environment() -> str:
     """What machine code depends on besides the text: the machine, LLVM, and how it is called."""
     try:
         with open(str(machine.__file__), "rb") as file:
-            how = hashlib.sha256(file.read()).hexdigest()
+            how = digest(file.read()).hexdigest()
     except OSError:
         how = os.urandom(16).hex()
     return json.dumps([sys.platform, *machine.identify(), how])
 
 
 def _hash(*parts: str | bytes) -> str:
-    digest = hashlib.sha256()
+    seen = new_digest()
     for part in parts:
         content = part.encode() if isinstance(part, str) else part
-        digest.update(struct.pack("<Q", len(content)))  # so that no two lists of parts run together to the same bytes
-        digest.update(content)
-    return digest.hexdigest()
+        seen.update(struct.pack("<Q", len(content)))  # so that no two lists of parts run together to the same bytes
+        seen.update(content)
+    return seen.hexdigest()
 
 
 def key(*parts: str | bytes) -> str:
@@ -181,7 +181,7 @@ def _read(path: str, key: str) -> tuple[bytes, dict[str, Any]] | None:
         return None
     magic, checksum, length = _HEAD.unpack_from(content)
     rest = memoryview(content)[_HEAD.size :]
-    if magic != _MAGIC or hashlib.sha256(rest).digest() != checksum:
+    if magic != _MAGIC or digest(rest).digest() != checksum:
         return None
     said = json.loads(bytes(rest[:length]))
     if said["key"] != key:
@@ -201,7 +201,7 @@ def keep(key: str, content: bytes, facts: Mapping[str, Any] | None = None) -> No
 
     said = json.dumps({"key": key, "facts": dict(facts or {})}).encode()
     rest = said + content
-    head = _HEAD.pack(_MAGIC, hashlib.sha256(rest).digest(), len(said))
+    head = _HEAD.pack(_MAGIC, digest(rest).digest(), len(said))
     unfinished = ""
     try:
         handle, unfinished = tempfile.mkstemp(_UNFINISHED, key[:16], folder)
@@ -209,12 +209,14 @@ def keep(key: str, content: bytes, facts: Mapping[str, Any] | None = None) -> No
             file.write(head)
             file.write(rest)
         os.replace(unfinished, os.path.join(folder, f"{key}{_SUFFIX}"))
+        unfinished = ""
     except OSError as problem:
         _count.problem = str(problem)
-        with suppress(OSError):
-            if unfinished:
-                os.unlink(unfinished)
         return
+    finally:  # after Ctrl-C, too
+        if unfinished:
+            with suppress(OSError):
+                os.unlink(unfinished)
     if _count.add("written") % _SWEEP_EVERY == 1:
         sweep(folder, config.cache_size * 1_000_000)
 
@@ -275,12 +277,12 @@ def object_for(text: str) -> tuple[bytes, bool]:
 def object_of(name: str, write: Callable[[], str], *parts: str) -> bytes:
     """The object of a text that is written by the library and depends on the parts alone: found by its name."""
     if not config.cache:
-        return machine.compile_object(write())
+        return machine.compile_written(write())
     named = key("text of the library", name, *parts)
     entry = lookup(named)
     if entry is not None:
         return entry[0]
-    content = machine.compile_object(write())
+    content = machine.compile_written(write())
     keep(named, content)
     return content
 

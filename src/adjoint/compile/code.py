@@ -29,7 +29,7 @@ class Code:
     looped: list[Equation]  # of these, what every iteration of a loop calls
     errors: list[Equation]
     symbols: dict[str, int]
-    longest: int  # lines of LLVM's text without a branch
+    giant: int  # lines of LLVM's text without a branch, if they are too many for its usual way; else 0
     threads: list[str]  # what several threads work on, and what they could not
 
     def facts(self, program: Program) -> dict[str, Any]:
@@ -44,7 +44,7 @@ class Code:
             "errors": [number[id(eq)] for eq in self.errors],
             "symbols": list(self.symbols),
             "threads": self.threads,
-            "longest": self.longest,
+            "giant": self.giant,
         }
 
 
@@ -59,7 +59,7 @@ class CachedCode(Code):
         self.looped = [equations[k] for k in facts["looped"]]
         self.errors = [equations[k] for k in facts["errors"]]
         self.symbols = {name: _address(name) for name in facts["symbols"]}
-        self.threads, self.longest = facts["threads"], facts["longest"]
+        self.threads, self.giant = facts["threads"], facts["giant"]
 
 
 def _address(symbol: str) -> int:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
+from adjoint.base.records import record
 from adjoint.compile import vectors
 from adjoint.compile.callbacks import write_callback
 from adjoint.compile.elements import convert, write
@@ -24,7 +25,7 @@ from adjoint.program.types import ArrayType
 Run = Callable[..., None]  # (emitter, op, type of the result, columns): the loop along the axis
 
 
-@dataclass
+@record(frozen=False)
 class Columns:
     """What a loop along the axis reads and writes: one element of each row, or a vector of them."""
 

@@ -14,6 +14,7 @@ import numpy as np
 from adjoint.compile import vectors
 from adjoint.compile.boxes import cut_graph
 from adjoint.compile.graph import Graph, Node
+from adjoint.compile.growing import Growing
 from adjoint.compile.ir import RARELY, Function, Module, Value
 from adjoint.compile.memory import Arena
 from adjoint.compile.moves import Moves, Operand
@@ -21,10 +22,12 @@ from adjoint.compile.nest import Nest
 from adjoint.compile.nest_regions import emit_nests
 from adjoint.compile.order import collapse_axes, loop_order, vector_axis, vector_width
 from adjoint.compile.overwriting import lend_memory
+from adjoint.compile.placing import locate_parts
 from adjoint.compile.plan import Fused, Plan, Single, draw_graph
 from adjoint.compile.regions import Region
-from adjoint.compile.results import Output, neutral
+from adjoint.compile.results import Output, Root, neutral
 from adjoint.compile.statuses import BOUNDS, NO_MEMORY
+from adjoint.compile.strips import emit_group, find_groups
 from adjoint.compile.symbolic_sizes import SizeError, Sym, Unsupported, expected, is_found_later, plain
 from adjoint.compile.views import Index, View, identity, linear, strides_of
 from adjoint.program.op import Op
@@ -85,9 +88,10 @@ class Shared:
         self.steps: list[str] = []  # descriptions, for reports
         self.threads: list[str] = []  # the same, of what several threads work on, and of what they cannot
         self.region: Region | None = None  # the region being written
-        self.releases: list[Value] = []  # where pointers stand to memory that is freed at the end
+        self.releases: list[Value] = []  # records of the memory that is freed at the end
         self.symbols: dict[str, int] = {}
         self.may_raise = False  # whether it calls functions in C that may set a Python exception
+        self.begun = False  # whether the emitter of the whole program was made
         self.standalone = False  # whether it is to run where no Python is
         self.sizes: dict[str, Value] = {}  # by name: those of the arguments, when the code is for many, and those found
         self.constants: dict[Var, Value] = {}  # of the program and of all programs inside it
@@ -108,6 +112,8 @@ class Emitter(Moves):
     ) -> None:
         self.shared, self.f, self.program = shared, shared.function, program
         self.times = times  # about how often it runs
+        self.outermost = not shared.begun  # not the body of a loop or a branch: inputs and outputs do not overlap
+        shared.begun = True
         self.pointers: dict[Var, Value] = {}
         self.until_done: list[Value] = []  # buffers that are free again after the step being emitted
         self.packed: dict[tuple[Equation, int], Operand] = {}  # operands laid out anew before a loop
@@ -119,10 +125,12 @@ class Emitter(Moves):
         self.begins: dict[Var, int] = {}  # the axis from which on their rows are arrays
         self.given: dict[Var, Any] = {}
         self.extents: dict[Var, tuple[Value, Value]] = {}
-        self.lent: set[Var] = set()  # results in the memory of an output that they are overwritten by
+        self.lent: set[Var] = set()  # results in the memory of an output that they are overwritten by, or a part of
+        self.placed: dict[Var, set[Any]] = {}  # boxes of outputs that are there already
         self.plan = Plan(program, _is_strided, unwritten)
         self.ends: dict[int, list[Var]] = {}  # after which step nothing reads a variable any more
-        for var, position in self._last_reads().items():
+        self.last = self._last_reads()
+        for var, position in self.last.items():
             self.ends.setdefault(position, []).append(var)
 
     # Memory
@@ -154,17 +162,13 @@ class Emitter(Moves):
     def heap(self, nbytes: Value) -> Value:
         """Memory of a size that is known when the kernel runs; the next iteration of a loop around takes it again."""
         f = self.f
-        slot, capacity = f.allocate("ptr", align=8), f.allocate("i64", align=8)
-        f.initialize(Value("null", "ptr"), slot)
+        memory, capacity = Growing(self.shared), f.allocate("i64", align=8)
         f.initialize(f.index(0), capacity)
-        self.shared.releases.append(slot)
         with f.when(f.icmp("sgt", nbytes, f.load("i64", capacity, 8)), RARELY):
             self.leave_if(f.icmp("sgt", nbytes, self.most_bytes()), NO_MEMORY)
-            pointer = f.call("realloc", "ptr", f.load("ptr", slot, 8), nbytes, declared=True)
-            self.leave_if(f.icmp("eq", pointer, Value("null", "ptr")), NO_MEMORY)
-            f.store(pointer, slot)
+            memory.grow(self, nbytes)
             f.store(nbytes, capacity)
-        return f.load("ptr", slot, 8)
+        return memory.address(f)
 
     def most_bytes(self) -> Value:
         """How large a piece of memory may become."""
@@ -244,11 +248,14 @@ class Emitter(Moves):
             if k in targets and isinstance(var, Var):
                 self.pointers[var] = targets[k]
                 lend_memory(self, var)
+        self.placed = locate_parts(self)
+        groups, done = find_groups(self.plan, self.last, self.pointers, apart=self.outermost), 0
         for position, step in enumerate(self.plan.steps):
-            if isinstance(step, Fused):
-                self._nest(step)
-            else:
-                self._single(step)
+            if position in groups:
+                emit_group(self, groups[position])
+                done = position + len(groups[position].steps)
+            elif position >= done:
+                self._nest(step) if isinstance(step, Fused) else self._single(step)
             for var in self.ends.get(position, ()):
                 pointer = self.pointers.get(var)
                 if pointer is not None and var not in self.lent:
@@ -294,9 +301,14 @@ class Emitter(Moves):
     # Nests
 
     def _nest(self, step: Fused) -> None:
+        emit_nests(self, self.nests(step))
+
+    def nests(self, step: Fused) -> list[Nest]:
+        """The loops of a step, one nest for each box that it is cut into, ready to be written."""
         f = self.f
         for root in step.roots:
-            self.pointer(root.var)
+            if self._is_stored(root):
+                self.pointer(root.var)
         graph = step.graph
         assert graph is not None
         elements = math.prod(step.domain)
@@ -308,9 +320,11 @@ class Emitter(Moves):
             for root in step.roots:
                 if root.kind != "store":
                     self.fill(self.pointer(root.var), root.var.type, neutral(root.kind, root.var.type.dtype))
-            return
+            return []
         reductions = [r for r in step.roots if r.kind != "store"]
         drawings = cut_graph(graph, step.roots, lambda box: draw_graph(self.plan.source(), step, box))
+        done = self.placed.get(step.roots[0].var, ())
+        drawings = [drawing for drawing in drawings if drawing.box not in done]
         layouts: list[tuple[Graph, list[Output], list[int], int | None]] = []
         for drawing in drawings:
             outputs = self._outputs(step, drawing, whole=len(drawings) == 1)
@@ -335,13 +349,13 @@ class Emitter(Moves):
             for out in nest.outputs:
                 if out.root.kind != "store" and not nest.order:
                     out.root = type(out.root)(out.root.var, out.root.value, out.root.shape)
-        emit_nests(self, nests)
+        return nests
 
     def _outputs(self, step: Fused, graph: Graph, *, whole: bool) -> list[Output]:
         """The roots that have elements in a box."""
         outputs: list[Output] = []
         for root in step.roots:
-            if any(low >= n for (low, _), n in zip(graph.box, root.shape, strict=True)):
+            if any(low >= n for (low, _), n in zip(graph.box, root.shape, strict=True)) or not self._is_stored(root):
                 continue
             node = graph.node(root.value, identity(len(root.shape)))
             node = graph.convert_node(node, root.var.type)
@@ -350,6 +364,10 @@ class Emitter(Moves):
             position = linear(index, strides_of(root.var.type.shape))
             outputs.append(Output(root, node, position, self.pointer(root.var), whole))
         return outputs
+
+    def _is_stored(self, root: Root) -> bool:
+        """Whether a result is read at all from memory; where its own nest alone reads it, that is in registers."""
+        return root.kind != "store" or self.last[root.var] > self.plan.step_of[root.var]
 
     def _out_of_bounds(self, bad: Value, index: Value, size: Any, node: Node) -> None:
         self.refuse_if(bad, index, size, node.op)

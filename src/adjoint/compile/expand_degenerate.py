@@ -82,7 +82,7 @@ def _rotate(w: Any, v: Any, da: Any) -> Any:
     same = np.equal(np.reshape(run, (n, 1)), run)
     inner = np.matmul(adjoint_matrix(v), np.matmul(hermitian(da), v))
     inner = np.where(same, hermitian(inner), inner.dtype.type(0))
-    distance = 2 * np.sqrt(np.sum(np.square(np.abs(inner)))) + np.finfo(inner.dtype).tiny
+    distance = 2 * n * np.max(np.abs(inner)) + np.finfo(inner.dtype).tiny  # no eigenvalue is beyond half of it
     shift = Convert(inner.dtype)(run) * Convert(inner.dtype)(distance)
     _, r = Eigh()(inner + np.expand_dims(shift, -1) * np.eye(n, dtype=inner.dtype))
     alone = np.equal(np.sum(Convert(np.dtype(np.int64))(same), axis=-1), 1)

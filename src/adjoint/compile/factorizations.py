@@ -77,17 +77,26 @@ class Matrices:
         """Copy a matrix of m rows that stands by columns, `step` numbers from one to the next."""
         self.emitter.copy_strided(target, Operand(source, (1, step or m), ArrayType((m, n), self.dtype)))
 
-    def refuse_nonfinite(self, status: int) -> None:
-        """Leave when the copy has a number that is infinite or NaN: some routines would not come to an end."""
+    def refuse_nonfinite(self, status: int, lower: bool | None = None) -> None:
+        """Leave when the copy, or a triangle of it, has a number that is infinite or NaN.
+
+        Some routines would not come to an end, others give finite numbers.
+        """
         f = self.emitter.f
         total = f.allocate(vectors.component(self.real), align=8)
         zero = vectors.number(f, self.real, 0, 1)
         assert isinstance(zero, Value)
         f.store(zero, total)
-        with f.loop(f.index(0), f.index(self.m * self.n * (2 if self.is_complex else 1))) as i:
-            x = vectors.load(f, self.real, self.copy, i, 1, 1)
-            assert isinstance(x, Value)
-            f.store(f.fadd(f.load(zero.type, total), f.fmul(x, zero)), total)
+        parts = 2 if self.is_complex else 1
+        with f.loop(f.index(0), f.index(self.n)) as column:
+            below = f.add(column, f.index(1))
+            first = column if lower else f.index(0)
+            last = below if lower is False else f.index(self.m)
+            start = f.mul(column, f.index(parts * self.m))
+            with f.loop(f.mul(first, f.index(parts)), f.mul(last, f.index(parts))) as i:
+                x = vectors.load(f, self.real, self.copy, f.add(start, i), 1, 1)
+                assert isinstance(x, Value)
+                f.store(f.fadd(f.load(zero.type, total), f.fmul(x, zero)), total)
         self.emitter.leave_if(f.fcmp("uno", f.load(zero.type, total), zero), status)
 
     def call(self, name: str, arguments: Sequence[Any], status: int | None) -> None:
@@ -127,6 +136,7 @@ def write_eigh(emitter: Emitter, op: Eigh, eq: Equation) -> None:
 
     def write(a: Value, w: Value, v: Value) -> None:
         it.by_columns(a)
+        it.refuse_nonfinite(NO_EIGENVALUES, op.lower)
         letters = ["V" if wants_vectors else "N", "L" if op.lower else "U"]
         name = "heevd" if it.is_complex else "syevd"
         it.call(name, [*letters, n, it.copy, n, w, work, length, *extra, integers, sizes[1]], NO_EIGENVALUES)

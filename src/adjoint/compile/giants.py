@@ -1,8 +1,8 @@
 """Texts whose blocks are so long that LLVM's usual code generation takes minutes: a cheaper tier for them.
 
-Straight-line code of n instructions is one block. Its registers are chosen in a time that grows with n², 5 s for
-50 000 lines. Cut into shorter blocks, and without optimization of what goes to which register, it takes a tenth of that
-and grows with n, for code that is about a fifth slower.
+Straight-line code of n instructions is one block, or a few. Its registers are chosen in a time that grows with n², 5 s
+for 50 000 lines. Cut into shorter blocks, and without optimization of what goes to which register, it takes a tenth of
+that and grows with n, for code that is about a fifth slower.
 """
 
 from __future__ import annotations
@@ -16,13 +16,24 @@ PIECE = 1000  # lines of a block that was cut
 _FLAG, _PIECE, _STOP = "@adjoint_never", "adjoint_piece", "adjoint_stop"
 
 
-def longest_block(text: str) -> int:
-    """Lines of the longest block of a text."""
-    longest = here = 0
+def measure_blocks(text: str) -> list[int]:
+    """The lines of each block of a text."""
+    lines = [0]
     for line in text.split("\n"):
-        here = 0 if line.endswith(":") or line.startswith("define") else here + 1
-        longest = max(longest, here)
-    return longest
+        if line.endswith(":") or line.startswith("define"):
+            lines.append(0)
+        else:
+            lines[-1] += 1
+    return lines
+
+
+def giant_block(text: str) -> int:
+    """Lines of the longest block, if it is one of a giant; else 0, for which short texts are not read.
+
+    A giant is a block of more than n = LONGEST lines, or what takes as long as three of them: Σ lines² > 3 n².
+    """
+    lines = measure_blocks(text) if text.count("\n") > LONGEST else [0]
+    return max(lines) if max(lines) > LONGEST or sum(n * n for n in lines) > 3 * LONGEST**2 else 0
 
 
 def cut_blocks(text: str) -> str:

@@ -17,10 +17,11 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from adjoint.base.records import record
 from adjoint.compile.emit import Emitter
+from adjoint.compile.growing import Growing
 from adjoint.compile.ir import RARELY, Value
 from adjoint.compile.runtime_sizes import open_axes, rows_begin, same_rows
 from adjoint.compile.statuses import NO_MEMORY
@@ -38,7 +39,7 @@ class Store:
     def __init__(self, emitter: Emitter) -> None:
         f = self.f = emitter.f
         self.emitter = emitter
-        self.slots: list[Value] = []  # where the addresses of the buffers stand
+        self.buffers: list[Growing] = []
         self.sizes: list[Any] = []  # bytes of a row
         self.capacity, self.used = f.allocate("i64", align=8), f.allocate("i64", align=8)
         f.initialize(f.index(0), self.capacity)
@@ -47,12 +48,9 @@ class Store:
 
     def add(self, nbytes: Any) -> int:
         """One more buffer, by its number; before the first row."""
-        slot = self.f.allocate("ptr", align=8)
-        self.f.initialize(Value("null", "ptr"), slot)
-        self.emitter.shared.releases.append(slot)
-        self.slots.append(slot)
+        self.buffers.append(Growing(self.emitter.shared))
         self.sizes.append(nbytes)
-        return len(self.slots) - 1
+        return len(self.buffers) - 1
 
     def add_level(self, numbers: Any) -> tuple[int, int]:
         """Buffers for counts and offsets, so many in a row; the same for all that have as many."""
@@ -61,7 +59,7 @@ class Store:
         return self._levels[numbers]
 
     def base(self, buffer: int) -> Value:
-        return self.f.load("ptr", self.slots[buffer], 8)
+        return self.buffers[buffer].address(self.f)
 
     def at(self, buffer: int, row: Value) -> Value:
         """The address of a row."""
@@ -85,10 +83,8 @@ class Store:
             most = emitter.most_bytes()
             for wanted in nbytes:
                 emitter.leave_if(f.icmp("sgt", wanted, most), NO_MEMORY)
-            for slot, wanted in zip(self.slots, nbytes, strict=True):
-                new = f.call("realloc", "ptr", f.load("ptr", slot, 8), self._some(wanted), declared=True)
-                emitter.leave_if(f.icmp("eq", new, Value("null", "ptr")), NO_MEMORY)
-                f.store(new, slot)
+            for buffer, wanted in zip(self.buffers, nbytes, strict=True):
+                buffer.grow(emitter, self._some(wanted))
             f.store(larger, self.capacity)
 
     def _some(self, nbytes: Value) -> Value:
@@ -96,7 +92,7 @@ class Store:
         return self.f.intrinsic("smax", nbytes, self.f.index(1)) if nbytes.text[0] == "%" else nbytes
 
 
-@dataclass
+@record(frozen=False)
 class Storage:
     """Where a value with sizes found on the way goes: a store for each of its open axes."""
 

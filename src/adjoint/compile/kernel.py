@@ -73,7 +73,7 @@ class Kernel:
             "looped": [(eq.op.title, eq.location) for eq in lowered.looped],
             "any size": bool(sizes),
             "threads": lowered.threads,
-            "longest": lowered.longest,
+            "giant": lowered.giant,
         }
         self._errors = lowered.errors
         self._code = code
@@ -192,6 +192,7 @@ class SizeGenericCode:
 
 
 _families: OrderedDict[Any, SizeFamily] = OrderedDict()
+_unread: list[Program] = []  # what came from disk, and has no family yet
 _lock = free_in_child(threading.RLock())
 MOST_FAMILIES = 512
 MOST_GENERIC = 3  # codes for any size in one family: sizes that answer comparisons differently need their own
@@ -204,14 +205,19 @@ def compile_program(program: Program, name: str | None = None, plain_program: Pr
     The name under which its code is on disk, and the program as it was written out there, need not be found again.
     """
     begun = time.perf_counter()
+    if name is not None and plain_program is not None and (kernel := _load(plain_program, name, begun)) is not None:
+        with _lock:
+            _unread.append(plain_program)
+            del _unread[:-MOST_FAMILIES]
+        return kernel
     if plain_program is None:
         plain_program = name_sizes(expand_program(program))
-    try:
-        reading = Reading(plain_program)
-        hash(reading.skeleton)
-    except TypeError:  # something that cannot be compared
-        reading = None
+    reading = _read(plain_program)
     with _lock:
+        while _unread:  # what came from disk may be of the same family
+            found = _unread.pop(0)
+            if (known := _read(found)) is not None:
+                _families.setdefault(known.skeleton, SizeFamily(found, known))
         family = _families.get(reading.skeleton) if reading is not None else None
         kernel = family.member(plain_program, reading) if family is not None and reading is not None else None
         if reading is not None and family is None:
@@ -226,31 +232,50 @@ def compile_program(program: Program, name: str | None = None, plain_program: Pr
     return kernel
 
 
+def _read(program: Program) -> Reading | None:
+    """A program without its sizes; None when it holds what cannot be compared."""
+    try:
+        reading = Reading(program)
+        hash(reading.skeleton)
+    except TypeError:
+        return None
+    return reading
+
+
+def _load(program: Program, name: str, begun: float) -> Kernel | None:
+    """The machine code that is on disk under a name; None when there is none, or none for this installation."""
+    cached = cache.lookup(name)
+    if cached is None:
+        return None
+    try:
+        code = CachedCode(program, cached[1])
+    except KeyError:  # it calls a function that this installation does not have
+        return None
+    written = time.perf_counter()
+    kernel = Kernel(program, code, Loaded(cached[0], code.symbols), list(code.constants.values()), {})
+    kernel.notes["seconds"] = {"write": written - begun, "compile": time.perf_counter() - written}
+    kernel.notes["cached"], kernel.notes["name"] = True, name
+    return kernel
+
+
 def _compile_alone(program: Program, reading: Reading | None, name: str | None, begun: float) -> Kernel:
     """Machine code for a program alone; what is on disk under the name of the program is not even written."""
     if name is None and config.cache:
         text = describe_reading(reading) if reading is not None else None
         name = cache.key(text) if text is not None else None
-    cached = cache.lookup(name) if name is not None else None
-    if cached is not None:
-        try:
-            lowered: Code = CachedCode(program, cached[1])
-        except KeyError:  # it calls a function that this installation does not have
-            cached = None
-    if cached is not None:
-        content, written = cached[0], time.perf_counter()
-    else:
-        try:
-            lowered = LoweredCode(program)
-        except SizeError as problem:
-            raise Unsupported(str(problem)) from problem
-        written = time.perf_counter()
-        content, _ = object_for(lowered.text) if name is None else (compile_object(lowered.text), False)
-        if name is not None:
-            cache.keep(name, content, lowered.facts(program))
+    if name is not None and (kernel := _load(program, name, begun)) is not None:
+        return kernel
+    try:
+        lowered = LoweredCode(program)
+    except SizeError as problem:
+        raise Unsupported(str(problem)) from problem
+    written = time.perf_counter()
+    content, _ = object_for(lowered.text) if name is None else (compile_object(lowered.text), False)
+    if name is not None:
+        cache.keep(name, content, lowered.facts(program))
     kernel = Kernel(program, lowered, Loaded(content, lowered.symbols), list(lowered.constants.values()), {})
     kernel.notes["seconds"] = {"write": written - begun, "compile": time.perf_counter() - written}
-    kernel.notes["cached"], kernel.notes["name"] = cached is not None, name
+    kernel.notes["cached"], kernel.notes["name"] = False, name
     return kernel
 
 

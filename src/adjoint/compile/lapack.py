@@ -54,9 +54,11 @@ def _keep_triangle(emitter: Emitter, dtype: np.dtype[Any], n: int, a: Value, piv
 
 
 def _solve_triangle(
-    emitter: Emitter, op: TriangularSolve, dtype: np.dtype[Any], n: int, m: int, a: Value, pivots: Value, b: Value
-) -> None:
-    letters = ["L" if op.lower else "U", "N", "U" if op.unit else "N"]
+    emitter: Emitter, op: TriangularSolve, dtype: np.dtype[Any], n: int, m: int, a: Value, pivots: Value, b: Value,
+    by_rows: bool = False,
+) -> None:  # fmt: skip
+    """A lower triangle by rows is the transpose of an upper one by columns."""
+    letters = ["L" if op.lower != by_rows else "U", "T" if by_rows else "N", "U" if op.unit else "N"]
     call_lapack(emitter, dtype, "trtrs", [*letters, n, m, a, n, b, n], SINGULAR)
 
 
@@ -84,18 +86,20 @@ def write_solve(emitter: Emitter, op: Solve | TriangularSolve | Inverse, eq: Equ
         )
         return None
     target = emitter.pointer(eq.outputs[0])
-    factor = emitter.allocate(n * n * out.dtype.itemsize)
+    in_place = isinstance(op, TriangularSolve) and a.strides[-2:] in ((n, 1), (1, n))  # a triangle that is only read
+    factor = None if in_place else emitter.allocate(n * n * out.dtype.itemsize)
     columns = emitter.allocate(n * m * out.dtype.itemsize) if m > 1 else None
     pivots = emitter.allocate(4 * n)
-    once = len(a.shape) == 2
+    once = len(a.shape) == 2 and not in_place
 
     def factorize(source: Value) -> None:
+        assert factor is not None
         matrix = Operand(source, a.strides[-2:], ArrayType(a.shape[-2:], out.dtype))
         emitter.copy_strided(factor, transpose(matrix))
         routines.factor(emitter, out.dtype, n, factor, pivots)
 
     def solve(pointers: Sequence[Value]) -> None:
-        if not once:
+        if not once and not in_place:
             factorize(pointers[0])
         buffer = columns or pointers[-1]
         if right:
@@ -103,7 +107,11 @@ def write_solve(emitter: Emitter, op: Solve | TriangularSolve | Inverse, eq: Equ
             emitter.copy_strided(buffer, transpose(b))
         else:
             _identity(emitter, buffer, n, out.dtype)
-        routines.solve(emitter, op, out.dtype, n, m, factor, pivots, buffer)
+        if isinstance(op, TriangularSolve) and in_place:
+            _solve_triangle(emitter, op, out.dtype, n, m, pointers[0], pivots, buffer, a.strides[-1] == 1)
+        else:
+            assert factor is not None
+            routines.solve(emitter, op, out.dtype, n, m, factor, pivots, buffer)
         if columns is not None:
             emitter.copy_strided(pointers[-1], Operand(columns, (1, n), ArrayType((n, m), out.dtype)))
 
@@ -126,7 +134,8 @@ def write_cholesky(emitter: Emitter, op: Cholesky, eq: Equation) -> None:
     f, out = emitter.f, eq.outputs[0].type
     a, n, stack = emitter.view(eq.inputs[0]), out.shape[-1], math.prod(out.shape[:-2])
     if is_small(out.dtype, n, 0):
-        write_small(emitter, op.title, [a], eq.outputs, out.shape[:-2], cholesky, INDEFINITE)
+        status = INDEFINITE if op.checked else None  # else the root of a negative pivot is NaN
+        write_small(emitter, op.title, [a], eq.outputs, out.shape[:-2], cholesky, status)
         emitter.shared.work += emitter.times * stack * 0.4 * n**3
         emitter.shared.steps.append(f"cholesky {n}×{n}{' of a stack' if stack > 1 else ''}: in registers")
         return None
@@ -135,10 +144,13 @@ def write_cholesky(emitter: Emitter, op: Cholesky, eq: Equation) -> None:
     def factorize(pointers: Sequence[Value]) -> None:
         source, factor = pointers
         emitter.copy_strided(factor, Operand(source, a.strides[-2:], ArrayType((n, n), out.dtype)))
-        call_lapack(emitter, out.dtype, "potrf", ["U", n, factor, n], INDEFINITE)
+        info = call_lapack(emitter, out.dtype, "potrf", ["U", n, factor, n], INDEFINITE if op.checked else None)
         zero = vectors.number(f, out.dtype, 0, 1)
         with f.loop(f.index(0), f.index(n)) as i, f.loop(f.add(i, f.index(1)), f.index(n)) as j:
             vectors.store(f, out.dtype, zero, factor, f.add(f.mul(i, f.index(n)), j), 1, 1)
+        if not op.checked:
+            with f.when(f.icmp("ne", f.load("i32", info, 4), f.constant("i32", 0))):
+                emitter.fill(factor, ArrayType((n, n), out.dtype), np.nan)
 
     each_matrix(emitter, out.shape[:-2], [a, Operand(target, strides_of(out.shape), out)], factorize)
     emitter.shared.work += emitter.times * stack * (0.4 * n**3 + 300)

@@ -50,8 +50,11 @@ def each_matrix(
 
 def call_lapack(
     emitter: Emitter, dtype: np.dtype[Any], name: str, arguments: Sequence[Any], status: int | None
-) -> None:
-    """Call a routine: letters and numbers go by address, and so does what it reports; leave when it has failed."""
+) -> Value:
+    """Call a routine: letters and numbers go by address, and so does what it reports; leave when it has failed.
+
+    The result is the address of its report, zero where all is well.
+    """
     f = emitter.f
     full = f"adjoint_lapack_{LETTERS[dtype.name]}{name}"
     emitter.shared.symbols[full] = blas.address(full)
@@ -68,3 +71,4 @@ def call_lapack(
     f.call(full, "void", *pointers, info, declared=True)
     if status is not None:
         emitter.leave_if(f.icmp("ne", f.load("i32", info, 4), f.constant("i32", 0)), status)
+    return info

@@ -23,7 +23,8 @@ from adjoint.compile.callbacks import write_callback, write_raised
 from adjoint.compile.code import ENTRY, Code, all_constants
 from adjoint.compile.emit import Emitter, Lowering, Shared
 from adjoint.compile.families import read_rules
-from adjoint.compile.giants import longest_block
+from adjoint.compile.giants import giant_block
+from adjoint.compile.growing import free_all
 from adjoint.compile.ir import Function, Module, Value
 from adjoint.compile.machine import vector_bits
 from adjoint.compile.memory import ALIGNMENT
@@ -78,15 +79,14 @@ class LoweredCode(Code):
         f.begin(shared.leave)
         if calls_blas:
             f.call(END_BLAS, "void", declared=True)
-        for slot in shared.releases:
-            f.call("free", "void", f.load("ptr", slot), declared=True)  # of nothing, if the loop did not run
+        free_all(f, shared.releases)
         if shared.may_raise:
             write_raised(shared)
         f.ret(f.load("i64", shared.status))
         f.finish()
         self.text = "" if inside else str(module)
         self.workspace = shared.arena.size + ALIGNMENT
-        self.longest = longest_block(self.text)
+        self.giant = giant_block(self.text)
         self.work, self.steps, self.errors = shared.work, shared.steps, shared.errors
         self.callbacks, self.looped = shared.callbacks, shared.looped
         self.symbols, self.threads = shared.symbols, shared.threads

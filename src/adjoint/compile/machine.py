@@ -21,7 +21,7 @@ from typing import Any
 
 from adjoint.base.forking import free_in_child
 from adjoint.compile import elf
-from adjoint.compile.giants import LONGEST, cut_blocks, longest_block
+from adjoint.compile.giants import cut_blocks, giant_block
 
 _lock = free_in_child(threading.Lock())  # LLVM's global state: targets, symbols
 _bound: dict[str, int] = {}  # addresses that LLVM knows by name
@@ -101,7 +101,7 @@ def parse_verified(text: str) -> Any:
 
 @cache
 def _compiler() -> tuple[Any, Any, Any, Any, Any]:
-    """A machine, options of the builder of passes, and passes: the first one, those of functions, those of giants."""
+    """A machine, options of the builder of passes, and passes: the first one, those of functions, the few."""
     binding = llvm()
     options = binding.create_pipeline_tuning_options(speed_level=1)
     # Vectors are written as such, and loops unrolled where that pays.
@@ -112,35 +112,35 @@ def _compiler() -> tuple[Any, Any, Any, Any, Any]:
     machine = _target_machine()
     builder = binding.create_pass_builder(machine, options)
     functions = builder.getFunctionPassManager()
-    few = binding.create_new_module_pass_manager()
-    few.add_always_inliner_pass()
-    few.add_sroa_pass()
-    few.add_instruction_combine_pass()
-    few.add_simplify_cfg_pass()
-    return machine, options, first, functions, few
+    quick = binding.create_new_module_pass_manager()
+    quick.add_always_inliner_pass()
+    quick.add_sroa_pass()
+    quick.add_instruction_combine_pass()
+    quick.add_simplify_cfg_pass()
+    return machine, options, first, functions, quick
 
 
-def _simplify(module: Any, machine: Any, giant: bool) -> None:
-    """Run LLVM's passes: those that simplify functions at its first level, as compilers of C run them every day.
+def _simplify(module: Any, machine: Any, few: bool) -> None:
+    """Run LLVM's passes: those that simplify functions at its first level, as compilers of C run them daily; or few.
 
     Not its new value numbering, which stops the process when one value was met a hundred times or numbers in nests of
     loops do not settle. A run leaves callbacks in the builder of passes that refer to its own stack, so every run has
     a builder of its own.
     """
     binding = llvm()
-    _, options, first, functions, few = _compiler()
-    (few if giant else first).run(module, binding.create_pass_builder(machine, options))
-    for function in () if giant else module.functions:
+    _, options, first, functions, quick = _compiler()
+    (quick if few else first).run(module, binding.create_pass_builder(machine, options))
+    for function in () if few else module.functions:
         if not function.is_declaration:
             functions.run(function, binding.create_pass_builder(machine, options))
 
 
-def optimize(text: str, giant: bool = False) -> tuple[Any, Any]:
+def optimize(text: str, few: bool = False) -> tuple[Any, Any]:
     """The module after LLVM's passes, and the machine it is for."""
     machine = _compiler()[0]
     module = parse_verified(text)
     module.triple = machine.triple
-    _simplify(module, machine, giant)
+    _simplify(module, machine, few)
     return module, machine
 
 
@@ -151,13 +151,20 @@ def _quick_machine() -> Any:
 
 def compile_object(text: str) -> bytes:
     """The text as an object file; what is too long for LLVM's usual way is compiled by a cheaper one."""
-    is_giant = longest_block(text) > LONGEST
+    is_giant = giant_block(text) > 0
     with _lock:
         if not is_giant:
             module, machine = optimize(text)
             return machine.emit_object(module)
-        module, _ = optimize(cut_blocks(text), giant=True)
+        module, _ = optimize(cut_blocks(text), few=True)
         return _quick_machine().emit_object(module)
+
+
+def compile_written(text: str) -> bytes:
+    """Text that was written by hand, which most of LLVM's passes leave as it is, as an object file."""
+    with _lock:
+        module, machine = optimize(text, few=True)
+        return machine.emit_object(module)
 
 
 def optimize_text(text: str) -> str:
@@ -196,7 +203,7 @@ def compile_library(text: str, triple: str | None = None, cpu: str = "", feature
         module = parse_verified(text)
         module.triple = machine.triple
         module.data_layout = str(machine.target_data)
-        _simplify(module, machine, giant=False)
+        _simplify(module, machine, few=False)
         return machine.emit_object(module), machine.emit_assembly(module)
 
 

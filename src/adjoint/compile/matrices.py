@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from adjoint.base.records import record
 from adjoint.compile import vectors
 from adjoint.compile.emit import Emitter
 from adjoint.compile.ir import Value
 
 
-@dataclass
+@record(frozen=False)
 class Matrix:
     """Rows and columns in memory."""
 

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from adjoint.base.records import record
 from adjoint.compile import vectors
 from adjoint.compile.elements import convert
 from adjoint.compile.ir import Function, Value
 from adjoint.compile.views import strides_of
 
 
-@dataclass
+@record(frozen=False)
 class Operand:
     """Elements in memory, as an operation reads them."""
 

@@ -13,6 +13,7 @@ from adjoint.compile import vectors
 from adjoint.compile.elements import write
 from adjoint.compile.graph import Graph, Mask, Node
 from adjoint.compile.ir import Function, Value
+from adjoint.compile.order import axis_across
 from adjoint.compile.results import COMBINE, Output, neutral
 from adjoint.compile.vectors import Element
 from adjoint.compile.views import Index
@@ -21,6 +22,7 @@ from adjoint.program.program import Var
 from adjoint.program.types import ArrayType
 
 LONG = 256  # vectors: longer sums go block by block
+ACROSS = 64  # elements of an array that lies across the vectors, before the next vectors
 
 
 class Nest:
@@ -41,7 +43,8 @@ class Nest:
         self.f, self.graph, self.outputs = function, graph, outputs
         self.order, self.vector, self.width = list(order), vector, width
         self.number, self.memory, self.out_of_bounds = number, memory, out_of_bounds
-        self.span: tuple[int, Value, Value] | None = None  # an axis, and what part of it is gone through
+        self.spans: dict[int, tuple[Value, Value]] = {}  # axes of which a part is gone through
+        self.across = axis_across(graph, list(outputs), vector)  # an axis that goes some elements at a time
         self.counters: dict[int, Value] = {}
         self._value: dict[Any, Element] = {}
         self._accumulators: dict[tuple[int, int], list[Value]] = {}  # buffers on the stack
@@ -62,7 +65,16 @@ class Nest:
                 out.outside = any(position[a] < level for a in out.root.axes if a in position)
 
     def emit(self) -> None:
-        self._level(0, 1, None)
+        if self.across is None:
+            self._level(0, 1, None)
+            return
+        f, axis, step = self.f, self.across, self.f.index(ACROSS)
+        low, high = self.graph.box[axis]
+        first, last = given = self.spans.get(axis, (self.number(low), self.number(high)))
+        with f.loop(first, last, step) as start:
+            self.spans[axis] = (start, f.intrinsic("smin", f.add(start, step), last))
+            self._level(0, 1, None)
+        self.spans[axis] = given
 
     # Loops
 
@@ -83,7 +95,7 @@ class Nest:
         for out in mine:
             for w in widths:
                 self._start(out, w)
-        part = self.span[1:] if self.span is not None and self.span[0] == axis else None
+        part = self.spans.get(axis)
         if chunks and part is not None:
             self._vectors_of_part(level, *part, chunks)
         elif chunks:
@@ -206,11 +218,9 @@ class Nest:
         have = value.width if isinstance(value, Value) else value[0].width
         if have == width:
             return value
-        key = (node, width)
-        known = self._value.get(key)
-        if known is None:
-            known = self._value[key] = vectors.spread(self.f, value, width)
-        return known
+        if (node, width) not in self._value:
+            self._value[node, width] = vectors.spread(self.f, value, width)
+        return self._value[node, width]
 
     def locate(self, index: Index) -> tuple[Value, Any]:
         """The position of lane 0, and the distance between lanes."""
@@ -292,9 +302,9 @@ class Nest:
             index = f.select(bad, f.same(index, 0), index)
             total = f.add(total, f.binary("mul", index, f.spread(self.number(step), w)))
         base, dtype = self.memory(node.var), node.type.dtype
-        if scalar_index:
-            return vectors.load(f, dtype, base, total, stride, width, mask)
-        return vectors.load_at(f, dtype, base, total, mask)
+        if not scalar_index:
+            return vectors.load_at(f, dtype, base, total, mask)
+        return vectors.load(f, dtype, base, total, stride, width, mask)
 
     # Results
 
@@ -305,18 +315,15 @@ class Nest:
             dtype = out.root.var.type.dtype
             if width > 1 and stride == 0:
                 width, mask = 1, None
-            vectors.store(self.f, dtype, self._value_of(out, width), out.base, at, stride, width, mask)
+            vectors.store(self.f, dtype, self.wide(out.node, width), out.base, at, stride, width, mask)
         elif out.registers == len(self.order):
-            self._combine_into_memory(out, self._value_of(out, width), width, mask)
+            self._combine_into_memory(out, self.wide(out.node, width), width, mask)
         else:
-            value = self._value_of(out, width)
+            value = self.wide(out.node, width)
             if mask is not None:
                 value = vectors.select(self.f, mask, value, self._zero(out, width))
             buffer = self._accumulators[id(out), width]
             self._assign(buffer, self._combine(out, self._read(buffer), value))
-
-    def _value_of(self, out: Output, width: int) -> Element:
-        return self.wide(out.node, width)
 
     def _zero(self, out: Output, width: int) -> Element:
         dtype = out.root.var.type.dtype

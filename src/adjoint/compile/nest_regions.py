@@ -44,7 +44,7 @@ def _interlace(nests: list[Nest]) -> bool:
         return False
     if any(nest.graph.box[0] != first[0] or 0 not in nest.order for nest in nests):
         return False
-    return sum(_elements(nest) for nest in nests) * 8 > NEAR
+    return sum(elements_of(nest) for nest in nests) * 8 > NEAR
 
 
 def _emit_row_by_row(emitter: Any, nests: list[Nest]) -> None:
@@ -56,11 +56,11 @@ def _emit_row_by_row(emitter: Any, nests: list[Nest]) -> None:
         with f.loop(first, last, f.index(ROWS)) as start:
             stop = f.intrinsic("smin", f.add(start, f.index(ROWS)), last)
             for nest in nests:
-                nest.span = (0, start, stop)
+                nest.spans[0] = (start, stop)
                 nest.emit()
 
-    nanoseconds = sum(map(_nanoseconds, nests))
-    if not may_cut(emitter) or not pays(2, nanoseconds, int(sum(map(_elements, nests)))):
+    nanoseconds = sum(map(nanoseconds_of, nests))
+    if not may_cut(emitter) or not pays(2, nanoseconds, int(sum(map(elements_of, nests)))):
         write(f.index(low), f.index(high))
         return
     cut = cut_items(emitter, items, nanoseconds, ROWS)
@@ -75,13 +75,13 @@ def emit_nest(emitter: Any, nest: Nest) -> None:
         nest.emit()
         return
     low, high = nest.graph.box[axis]
-    items, nanoseconds = high - low, _nanoseconds(nest)
+    items, nanoseconds = high - low, nanoseconds_of(nest)
     step = nest.width if axis == nest.vector else 1
     partial = [o for o in nest.outputs if axis in o.root.axes and o.root.kind != "store"]
     most = MOST
     if partial:
         size = sum(int(math.prod(o.root.var.type.shape)) for o in partial)
-        most = max(2, min(MOST, int(_elements(nest) / (OVERHEAD * size))))
+        most = max(2, min(MOST, int(elements_of(nest) / (OVERHEAD * size))))
     cut = cut_items(emitter, items, nanoseconds, step, most)
     buffers = [emitter.allocate(cut.most * emitter.nbytes(o.root.var.type)) for o in partial]
     shown = "×".join(str(int(h - b)) if not is_found_later(h - b) else "?" for b, h in nest.graph.box if h - b != 1)
@@ -93,7 +93,7 @@ def emit_nest(emitter: Any, nest: Nest) -> None:
             if out.outside or out.registers == len(nest.order):
                 emitter.fill(out.base, kind, neutral(out.root.kind, kind.dtype))
         start = emitter.number(low)
-        nest.span = (axis, f.add(one.first, start), f.add(one.last, start))
+        nest.spans[axis] = (f.add(one.first, start), f.add(one.last, start))
         kept = [(o, o.fresh) for o in partial]
         for out in partial:
             out.fresh = True
@@ -105,11 +105,12 @@ def emit_nest(emitter: Any, nest: Nest) -> None:
         emitter.free(buffer)
 
 
-def _elements(nest: Nest) -> float:
+def elements_of(nest: Nest) -> float:
+    """About how many elements a nest goes through."""
     return float(math.prod(expected(high - low) for low, high in nest.graph.box))
 
 
-def _nanoseconds(nest: Nest) -> float:
+def nanoseconds_of(nest: Nest) -> float:
     """About how long the nest takes on one thread."""
     total = ACCESS * len(nest.outputs)
     for node in nest.graph.nodes:
@@ -117,17 +118,18 @@ def _nanoseconds(nest: Nest) -> float:
             total += CYCLE * cost_of(node.op)
         elif node.kind in ("load", "gather"):
             total += ACCESS * (1 if node.kind == "load" else 4)
-    return total * _elements(nest)
+    return total * elements_of(nest)
 
 
 def _axis(emitter: Any, nest: Nest) -> int | None:
     """The outermost axis that can be cut: each chunk writes its own elements, or few partial results."""
-    nanoseconds, box = _nanoseconds(nest), nest.graph.box
+    nanoseconds, box = nanoseconds_of(nest), nest.graph.box
     sizes = [high - low for low, high in box]
     if any(is_found_later(n) for n in sizes) or not pays(2, nanoseconds, math.prod(sizes)):
         return None
     best = None
-    for axis in nest.order:
+    outermost = [nest.across] if nest.across is not None else []
+    for axis in [*outermost, *nest.order]:
         n = sizes[axis]
         if int(n) < 2 * (nest.width if axis == nest.vector else 1) or not _separates(nest, axis):
             continue
@@ -147,7 +149,7 @@ def _separates(nest: Nest, axis: int) -> bool:
             partial += int(math.prod(out.root.var.type.shape))
         elif not _moves(out.position, axis):
             return False
-    return partial * OVERHEAD * 4 <= _elements(nest)
+    return partial * OVERHEAD * 4 <= elements_of(nest)
 
 
 def _moves(index: Index, axis: int) -> bool:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from adjoint.compile.graph import Graph, Node
+from adjoint.compile.graph import Graph, Node, cost_of
 from adjoint.compile.machine import vector_bits
 from adjoint.compile.results import Output
 from adjoint.compile.views import Index
 
 NEAR = 2**15  # bytes: the innermost cache
+LINE = 64  # bytes that are read from memory together
+ALIKE = 1024  # bytes: lines at multiples of this share few places in the cache
+FEW = 2  # additions that may be done again for some vectors
 
 
 def _coefficient(index: Index, axis: int) -> Any:
@@ -61,6 +64,9 @@ def loop_order(graph: Graph, outputs: list[Output], vector: int | None) -> list[
     axes = [a for a, (low, high) in enumerate(graph.box) if a != vector]
     if vector is None:
         return axes
+    across = axis_across(graph, outputs, vector)
+    if across is not None:
+        return [*[a for a in axes if a != across], vector, across]
     stores = any(o.root.kind == "store" for o in outputs)
     sets = {o.root.axes for o in outputs if o.root.kind != "store"}
     if len(sets) == 1 and (not stores or _near(graph, outputs)):
@@ -69,6 +75,31 @@ def loop_order(graph: Graph, outputs: list[Output], vector: int | None) -> list[
             return [*[a for a in axes if a not in reduced], vector, *[a for a in axes if a in reduced]]
         return [*[a for a in axes if a not in reduced], *[a for a in axes if a in reduced], vector]
     return [*axes, vector]
+
+
+def axis_across(graph: Graph, outputs: list[Output], vector: int | None) -> int | None:
+    """The axis along which a large array stands in memory that lies across the vectors, as one that is transposed does.
+
+    It goes inside the vectors, some elements at a time, where the rows of the array are so far apart that their lines
+    take the same places in the cache, as those of 512 numbers do: each line is then read once.
+    """
+    sizes = [high - low for low, high in graph.box]
+    if vector is None or any(o.root.kind != "store" for o in outputs) or not all(type(n) is int for n in sizes):
+        return None
+    for node in graph.nodes:
+        if node.kind != "load" or node.mask or math.prod(sizes) * node.type.dtype.itemsize <= NEAR:
+            continue
+        line, distance = LINE // node.type.dtype.itemsize, _coefficient(node.position, vector)
+        along = [a for a, c in node.position.terms if c == 1 and a != vector and sizes[a] > line]
+        if along and distance and distance * node.type.dtype.itemsize % ALIKE == 0 and sizes[vector] >= line:
+            return None if _is_dear_to_repeat(graph, vector) else along[0]
+    return None
+
+
+def _is_dear_to_repeat(graph: Graph, vector: int) -> bool:
+    """Whether much is computed that all vectors of a row share."""
+    shared = [n for n in graph.nodes if n.kind == "point" and n.axes and not n.axes >> vector & 1]
+    return sum(cost_of(n.op) for n in shared) > FEW
 
 
 def _near(graph: Graph, outputs: list[Output]) -> bool:

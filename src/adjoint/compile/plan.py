@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from adjoint.base.records import record
 from adjoint.compile.gathering import gathered
 from adjoint.compile.graph import Graph, Source, cost_of, is_lazy, lazy_rule
 from adjoint.compile.results import Root
@@ -29,7 +30,7 @@ LARGEST_NEST = 24  # results of one nest
 READ_EARLY = 4  # times smaller than an array that is written over: what is read from it before
 
 
-@dataclass
+@record(frozen=False)
 class Fused:
     """Results computed in one nest of loops."""
 
@@ -46,7 +47,7 @@ class Fused:
         return [r.var for r in self.roots]
 
 
-@dataclass
+@record(frozen=False)
 class Single:
     """An equation with a lowering of its own."""
 

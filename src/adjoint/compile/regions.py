@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
+from adjoint.base.records import record
 from adjoint.compile import pool, pool_state
 from adjoint.compile.attention import ATTENTION, declare_attention
+from adjoint.compile.growing import free_all
 from adjoint.compile.ir import Value
 from adjoint.compile.machine import vector_bits
 from adjoint.compile.memory import ALIGNMENT, Arena
@@ -35,7 +36,7 @@ class NeedsPython(Exception):
     """What is being written calls Python, which workers cannot."""
 
 
-@dataclass
+@record(frozen=False)
 class Region:
     """A region being written: its first and last item, and the number of the chunk."""
 
@@ -47,7 +48,7 @@ class Region:
     native: bool = False  # it must not call Python
 
 
-@dataclass
+@record(frozen=False)
 class Cut:
     """How items are cut: `size` items in a chunk, of which there are `chunks`, or at most `most`."""
 
@@ -120,8 +121,7 @@ def region(emitter: Any, items: Any, cut: Cut | None, title: str, *, native: boo
             yield one
             f.jump(shared.leave)
             f.begin(shared.leave)
-            for slot in shared.releases:
-                f.call("free", "void", f.load("ptr", slot), declared=True)
+            free_all(f, shared.releases)
             status, arena, raises = shared.status, shared.arena, shared.may_raise
             work = (shared.work - kept[-1]) * ADDITION / emitter.times
             called = len(shared.callbacks) > kept[-2]

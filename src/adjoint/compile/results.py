@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from adjoint.base.records import record
 from adjoint.compile.graph import Node
 from adjoint.compile.ir import Value
 from adjoint.compile.views import Index
@@ -36,7 +36,7 @@ def neutral(kind: str, dtype: np.dtype[Any]) -> Any:
     return -np.inf if kind == "max" else np.inf
 
 
-@dataclass
+@record(frozen=False)
 class Root:
     """A result of a nest: every element stored, or a reduction over some axes."""
 
@@ -48,7 +48,7 @@ class Root:
     target: Any = None  # where it goes, when that is not the memory of `var`
 
 
-@dataclass
+@record(frozen=False)
 class Output:
     """A root in one box: its node, and where it goes."""
 

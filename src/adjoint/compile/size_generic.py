@@ -11,15 +11,17 @@ its formulas, and answer the comparisons that the code depends on alike.
 from __future__ import annotations
 
 import dataclasses
-import hashlib
+import pickle
 from typing import Any
 
 import numpy as np
 
+from adjoint.base.digests import digest
 from adjoint.compile.symbolic_sizes import Polynomial, Sym, value_of
 from adjoint.program.op import Op
 from adjoint.program.program import Atom, Equation, Program, Var
-from adjoint.program.types import ArrayType
+from adjoint.program.types import ArrayType, Size
+from adjoint.tree import Structure
 
 NUMBERS = (int, float, np.floating, np.integer)  # literals that may differ between members
 
@@ -30,6 +32,7 @@ class Reading:
     def __init__(self, program: Program) -> None:
         self.numbers: list[int] = []
         self.literals: list[Any] = []
+        self._found: dict[Size, int] = {}  # sizes that loops find, in the order in which they are met
         self.skeleton = self._program(program)
 
     def _program(self, program: Program) -> Any:
@@ -38,14 +41,14 @@ class Reading:
         for v in (*program.inputs, *program.constants):
             known[v] = len(known)
             parts.append(self._type(v.type))
-        parts.append(tuple(self._constant(c) for c in program.constants.values()))
+        parts.append(tuple([self._constant(c) for c in program.constants.values()]))
         for eq in program.equations:
-            atoms = tuple(self._atom(a, known) for a in eq.inputs)
+            atoms = tuple([known[a] if type(a) is Var else self._atom(a, known) for a in eq.inputs])
             op = self._op(eq.op)
             for v in eq.outputs:
                 known[v] = len(known)
-            parts.append((op, atoms, tuple(self._type(v.type) for v in eq.outputs)))
-        parts.append(tuple(self._atom(a, known) for a in program.outputs))
+            parts.append((op, atoms, tuple([self._type(v.type) for v in eq.outputs])))
+        parts.append(tuple([self._atom(a, known) for a in program.outputs]))
         return tuple(parts)
 
     def _type(self, kind: ArrayType) -> Any:
@@ -67,7 +70,9 @@ class Reading:
             self.numbers.append(value)
             return "n"
         if type(value) is tuple:
-            return tuple(self._sizes(v) for v in value)
+            return tuple([self._sizes(v) for v in value])
+        if isinstance(value, Size):
+            return ("iterations", self._found.setdefault(value, len(self._found)))
         return ("found", value.polynomial) if type(value) is Sym else value
 
     def _op(self, op: Any) -> Any:
@@ -96,22 +101,36 @@ def describe_reading(reading: Reading) -> str | None:
         return None
 
 
+_NAMES_ITSELF = frozenset({type(None), str, int, bool})
+
+
 def _text(part: Any, known: dict[Any, Any]) -> Any:
     if type(part) is tuple:
-        return tuple([_text(p, known) for p in part])
-    if part is None or type(part) in (str, int, bool):
+        return tuple([p if type(p) in _NAMES_ITSELF else _text(p, known) for p in part])
+    if type(part) in _NAMES_ITSELF:
         return part
     if part is Ellipsis:
         return ("...",)
     if type(part) is bytes:
-        return (hashlib.sha256(part).hexdigest(),) if len(part) > 64 else part
+        return (digest(part).hexdigest(),) if len(part) > 64 else part
     if isinstance(part, str | bytes | int | float | np.dtype):
         return (type(part).__name__, repr(part))  # beside its class, so that no text looks like a number
     if isinstance(part, Op):
         if part not in known:
-            inside = tuple(_text(value, known) for value in part.static_parameters().values())
-            known[part] = (repr((type(part).__name__, str(part), inside)),)
+            values = part.static_parameters().values()
+            if part.is_marker:  # its rule is for derivatives alone, and goes
+                known[part] = (type(part).__name__, *[v for v in values if type(v) in _NAMES_ITSELF])
+            else:
+                known[part] = (repr((type(part).__name__, str(part), tuple(_text(v, known) for v in values))),)
         return known[part]
+    if isinstance(part, Structure):  # of what a check shows: its classes with their modules
+        try:
+            return ("tree", digest(pickle.dumps(part)).hexdigest())
+        except Exception as problem:
+            raise TypeError("a container has no name") from problem
+    if dataclasses.is_dataclass(part) and not isinstance(part, type):  # how an equation is solved
+        values = tuple(_text(getattr(part, f.name), known) for f in dataclasses.fields(part))
+        return (type(part).__module__, type(part).__qualname__, values)
     raise TypeError(f"{type(part).__name__} has no name")
 
 

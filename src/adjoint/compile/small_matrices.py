@@ -261,7 +261,8 @@ def cholesky(f: Function, operands: list[Rows]) -> tuple[list[Rows], Value]:
         square = a[j][j]
         for k in range(j):
             square = f.fma(f.fneg(factor[j][k]), factor[j][k], square)
-        failed = f.binary("or", failed, f.fcmp("ule", square, zero))  # NaN too
+        failed = f.binary("or", failed, f.fcmp("ole", square, zero))  # NaN goes on, as in LAPACK
+        square = f.select(f.fcmp("ogt", square, zero), square, f.same(zero, np.nan))
         factor[j][j] = f.intrinsic("sqrt", square)
         inverse = f.fdiv(f.same(zero, 1.0), factor[j][j])
         for i in range(j + 1, n):

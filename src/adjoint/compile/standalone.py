@@ -23,7 +23,7 @@ from adjoint.compile.memory import ALIGNMENT
 from adjoint.compile.statuses import NO_MEMORY
 from adjoint.compile.symbolic_sizes import Fact, Polynomial, Sym
 
-OTHER_SIZES = -20  # a status beside those of every kernel
+OTHER_SIZES, NO_ARRAY = -20, -22  # statuses beside those of every kernel
 MOST_BYTES = 2**46
 RELATIONS = {"lt": "slt", "le": "sle", "gt": "sgt", "ge": "sge", "eq": "eq", "ne": "ne"}
 # What C passes by value, as LLVM's types; all else goes by its address.
@@ -71,6 +71,13 @@ def write_function(
             given = buffer
         operands.append(given)
     operands += f.params[len(sizes) + len(inputs) : -1]
+    missing = f.constant("i1", 0)
+    for given in f.params[:-1]:
+        if given.type == "ptr":
+            missing = f.binary("or", missing, f.icmp("eq", given, Value("null", "ptr")))
+    with f.when(missing):
+        f.ret(f.index(NO_ARRAY))
+        f.begin(f.new_block("unreached"))
     for number, part in enumerate(parts):
         with f.when(_all_hold(f, part.facts, known)):
             f.ret(_call_part(f, f"{name}_kernel_{number}", part, operands, known))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from adjoint.base.records import record
 from adjoint.compile import vectors
 from adjoint.compile.emit import Emitter
 from adjoint.compile.ir import Value, vector_of
@@ -77,7 +77,7 @@ def _columns(
         tile.all_rows(f.index(whole), widths, max(tallest, most * tallest // len(widths)))
 
 
-@dataclass
+@record(frozen=False)
 class Tile:
     """Some rows and vectors of C = A B, summed over a span of k in registers."""
 

@@ -12,7 +12,7 @@ import numpy as np
 
 import adjoint.numpy as ours
 import adjoint.scipy as our_scipy
-from adjoint.conversion.builtins import defer_texts
+from adjoint.base.loading import deferred
 from adjoint.conversion.calls import FINDERS, METHODS, call, instead_of
 from adjoint.conversion.growing import rejoin
 from adjoint.conversion.lifting import any_traced, made_here
@@ -22,9 +22,11 @@ from adjoint.conversion.special_methods import iterate
 from adjoint.conversion.stores import prepare_array
 from adjoint.numpy.dispatch import as_array, is_traced
 from adjoint.numpy.namespace import TAKES_LISTS
-from adjoint.ops.operators import FUNCTIONS
+from adjoint.ops.operators import find_function
 from adjoint.program.trace import Tracer, live_trace
 from adjoint.tree import leaves
+
+defer_texts = deferred("adjoint.conversion.builtins", "defer_texts")
 
 _WRITING = ("copyto", "put", "place", "putmask", "fill_diagonal", "put_along_axis")
 _MAKING = (
@@ -169,7 +171,8 @@ def _find_in_numpy(func: Any) -> Any:
     if not module.startswith("numpy") or isinstance(func, type) or not hasattr(func, "_implementation"):
         return None
     name = func.__name__
-    theirs, space = {"numpy.linalg": (np.linalg, ours.linalg), "numpy.fft": (np.fft, ours.fft)}.get(module, (np, ours))
+    inner = module.removeprefix("numpy.") if module in ("numpy.linalg", "numpy.fft") else ""
+    theirs, space = (getattr(np, inner), getattr(ours, inner)) if inner else (np, ours)
     found = getattr(space, name, None) if getattr(theirs, name, None) is func else None  # np.emath.sqrt is no np.sqrt
     if found is None or getattr(found, "__wrapped__", func) is not func:
         return None
@@ -181,7 +184,7 @@ def _find_in_numpy(func: Any) -> Any:
         made = func(*args, **kwargs)
         return made_here(made) if type(made) is np.ndarray and made.base is None and not _is_among(made, args) else made
 
-    return pick if func in FUNCTIONS else None
+    return pick if find_function(func) is not None else None
 
 
 def _find_in_polynomials(function: Any) -> Any:

@@ -11,11 +11,12 @@ from collections.abc import Callable, Generator, Hashable, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from types import CodeType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from adjoint.base.errors import AdjointError, ControlFlowError
+from adjoint.base.loading import deferred
 from adjoint.conversion.joining import NoBlock, fit, join_types, strong, weak_type_of, weaken
 from adjoint.conversion.log import Container
 from adjoint.conversion.questions import as_truth, becomes_branch
@@ -33,13 +34,17 @@ from adjoint.conversion.values import (
     take_content,
 )
 from adjoint.numpy.inplace import roots, settle
-from adjoint.ops.control.cond import Cond
 from adjoint.ops.effects import Raise, has_effects
 from adjoint.ops.elementwise.weak_types import strengthened
 from adjoint.program.program import Program
 from adjoint.program.record import record_program
 from adjoint.program.trace import Tracer
 from adjoint.program.types import Value, type_of
+
+if TYPE_CHECKING:
+    from adjoint.ops.control.cond import Cond
+else:  # most branches of Python's stay as they are
+    Cond = deferred("adjoint.ops.control.cond", "Cond")
 
 MOST_SELECTED = 12  # operations that are done on both sides of a choice between truth values
 Block = Callable[..., tuple[Any, ...]]

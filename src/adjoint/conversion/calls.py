@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-import sysconfig
+import os
 from collections.abc import Callable
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.base.config import config
+from adjoint.base.loading import deferred
 from adjoint.base.source import is_library
 from adjoint.conversion.forms import EAGER, EXPLICIT, NATIVE, convert, is_converted, is_explicit
 from adjoint.conversion.lifting import made_here
@@ -29,7 +30,7 @@ _COPYING = frozenset({"copy", "astype", "reshape", "repeat", "flatten", "cumsum"
 _CACHED: Any = type(functools.lru_cache(abs))
 # modules of SciPy that are formulas in Python alone: those of its distributions
 _FORMULAS = frozenset({"scipy.stats._continuous_distns", "scipy.stats._discrete_distns"})
-_STANDARD = tuple({sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib")})
+_STANDARD = os.path.dirname(os.__file__)  # sysconfig, which tells, takes a millisecond to load
 
 
 def instead_of(*functions: Any) -> Callable[[Any], Any]:
@@ -41,6 +42,9 @@ def instead_of(*functions: Any) -> Callable[[Any], Any]:
         return ours
 
     return register
+
+
+_complete_table = deferred("adjoint.conversion.tables", "complete_table")
 
 
 def call(function: Any) -> Any:
@@ -101,6 +105,8 @@ def is_convertible(function: FunctionType) -> bool:
 
 def _find(function: Any) -> Any:
     """Look a function up in what is not in the table yet, and remember it."""
+    if type(function) is not _DISPATCHER and (known := _complete_table().get(id(function))) is not None:
+        return known[1]
     for finder in FINDERS:
         found = finder(function)
         if found is not None:
@@ -112,6 +118,8 @@ def _find(function: Any) -> Any:
 
 
 def _call_builtin(function: Any) -> Any:
+    if (known := _complete_table().get(id(function))) is not None:
+        return known[1]
     owner = getattr(function, "__self__", None)
     kind = type(owner)
     if isinstance(owner, CONTAINERS):

@@ -11,9 +11,9 @@ from __future__ import annotations
 import weakref
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
+from adjoint.base.records import record
 from adjoint.conversion.joining import NoBlock, fit, join_types, strong, weak_type_of, weaken
 from adjoint.conversion.log import Cell, Container
 from adjoint.conversion.values import NUMBER, NUMBERS, Skeleton, put_together, same, take_apart, take_content
@@ -27,7 +27,7 @@ class Again(Exception):  # noqa: N818 (the types have changed; the body is trace
     """What is carried is not what was assumed."""
 
 
-@dataclass
+@record(frozen=False)
 class Slot:
     """One number that is carried: its first value, and its type in every iteration; a constant while `kind` is None."""
 

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from adjoint.base.config import config
 from adjoint.base.errors import AdjointError, ControlFlowError, LeakError, TraceError, UnsupportedError
 from adjoint.base.source import is_library
-from adjoint.conversion import runtime  # noqa: F401  # pyright: ignore[reportUnusedImport]  (fills the helpers)
+from adjoint.conversion import array_functions  # noqa: F401  # pyright: ignore[reportUnusedImport]  (fills the table of calls)
 from adjoint.conversion.calls import call, is_convertible
 from adjoint.conversion.forms import explicit, is_converted
 from adjoint.conversion.joining import NoBlock

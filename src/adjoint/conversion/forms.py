@@ -16,16 +16,14 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from inspect import CO_OPTIMIZED
-from types import CellType, CodeType, FunctionType
+from types import CodeType, FunctionType
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 from adjoint.base.forking import free_in_child
 from adjoint.conversion.blocks import FunctionRewriter
+from adjoint.conversion.runtime import HELPERS, helper
 from adjoint.conversion.source import FACTORY, LOCALS, Found, compile_node, find, find_converted
-
-# What rewritten code calls, by name: filled by `adjoint.conversion.runtime`.
-HELPERS: dict[str, CellType] = {}
 
 
 class Form(NamedTuple):
@@ -164,7 +162,7 @@ def _renamed(code: CodeType, name: str, qualname: str) -> CodeType:
 
 def _bind(function: FunctionType, code: CodeType) -> FunctionType:
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
-    closure = tuple([cells[name] if name in cells else HELPERS[name] for name in code.co_freevars])
+    closure = tuple([cells[name] if name in cells else helper(name) for name in code.co_freevars])
     made = FunctionType(code, function.__globals__, function.__name__, function.__defaults__, closure)
     made.__kwdefaults__ = function.__kwdefaults__
     made.__dict__.update(function.__dict__)

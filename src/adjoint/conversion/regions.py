@@ -13,9 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from adjoint.base.records import record
 from adjoint.base.source import here
 from adjoint.conversion.lifting import moment
 from adjoint.conversion.log import Cell, Log, logging
@@ -108,7 +109,7 @@ def live_region() -> Region | None:
     return trace
 
 
-@dataclass
+@record(frozen=False)
 class Traced:
     """What a region does: values for variables, and what is left in cells and arrays at its end."""
 

@@ -15,11 +15,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from types import CodeType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from adjoint.base.errors import AdjointError, ControlFlowError
+from adjoint.base.loading import deferred
 from adjoint.conversion.carrying import Again, Carried, carried_cell
 from adjoint.conversion.growing import Growing, forget_growing
 from adjoint.conversion.iterables import Items, TracedRange
@@ -32,13 +33,18 @@ from adjoint.conversion.sharing import Origins, declare, handed_over, is_array
 from adjoint.conversion.stacking import Stacked, forget_stacked
 from adjoint.conversion.values import UNDEFINED, Maybe
 from adjoint.numpy.inplace import roots, settle
-from adjoint.ops.control.scan import Scan
-from adjoint.ops.control.while_loop import While
 from adjoint.ops.effects import Raise
 from adjoint.ops.elementwise.weak_types import strengthened
 from adjoint.program.program import Program
 from adjoint.program.trace import Tracer
 from adjoint.program.types import ArrayType, Value, type_of
+
+if TYPE_CHECKING:
+    from adjoint.ops.control.scan import Scan
+    from adjoint.ops.control.while_loop import While
+else:  # most loops of Python's stay as they are
+    Scan = deferred("adjoint.ops.control.scan", "Scan")
+    While = deferred("adjoint.ops.control.while_loop", "While")
 
 Block = Callable[..., tuple[Any, ...]]
 MOST_ATTEMPTS = 12

@@ -1,79 +1,49 @@
-"""What rewritten code calls, by name. Importing this module makes conversion ready."""
+"""What rewritten code calls, by name, and the file that has it: read when the first code that calls it is made."""
 
 from __future__ import annotations
 
+from functools import cache
+from importlib import import_module
 from types import CellType
 
-from adjoint.conversion import array_functions, builtins, mathematics, reflection, sequences  # noqa: F401  (they fill the table of calls)
-from adjoint.conversion.branches import choose_block, trying
-from adjoint.conversion.calls import call, note_container_made
-from adjoint.conversion.forms import HELPERS
-from adjoint.conversion.lifting import caught
-from adjoint.conversion.log import Variable
-from adjoint.conversion.loops import run_for, run_while
-from adjoint.conversion.special_methods import contains, iterate, managed, truth
-from adjoint.conversion.stores import (
-    apply_binary,
-    apply_comparison,
-    apply_unary,
-    augment,
-    augment_attribute,
-    augment_item,
-    delete_attribute,
-    delete_item,
-    get_attribute,
-    get_item,
-    set_attribute,
-    set_item,
-)
-from adjoint.conversion.texts import formatted, percent, text
-from adjoint.conversion.truths import all_of, any_of, choose, compare, negate
-from adjoint.conversion.unsure import read_variable, returned_value, surely
-from adjoint.conversion.values import UNDEFINED
+from adjoint.base.garbage import loading
 
-HELPERS.update(
-    {
-        f"ad·{name}": CellType(value)
-        for name, value in {
-            "call": call,
-            "call_into": array_functions.call_into,
-            "set_item": set_item,
-            "set_attribute": set_attribute,
-            "augment": augment,
-            "augment_item": augment_item,
-            "augment_attribute": augment_attribute,
-            "delete_item": delete_item,
-            "delete_attribute": delete_attribute,
-            "item": get_item,
-            "attribute": get_attribute,
-            "binary": apply_binary,
-            "unary": apply_unary,
-            "comparison": apply_comparison,
-            "iterate": iterate,
-            "fresh": builtins.fresh,
-            "made": note_container_made,
-            "truth": truth,
-            "contains": contains,
-            "managed": managed,
-            "cell": Variable,
-            "read": read_variable,
-            "undefined": UNDEFINED,
-            "returned_value": returned_value,
-            "surely": surely,
-            "trying": trying,
-            "divide": mathematics.divide,
-            "caught": caught,
-            "if": choose_block,
-            "while": run_while,
-            "for": run_for,
-            "choose": choose,
-            "and": all_of,
-            "or": any_of,
-            "not": negate,
-            "compare": compare,
-            "formatted": formatted,
-            "text": text,
-            "percent": percent,
-        }.items()
-    }
-)
+PREFIX = "ad·"
+_FILES = {
+    "array_functions": {"call_into": "call_into"},
+    "branches": {"if": "choose_block", "trying": "trying"},
+    "builtins": {"fresh": "fresh"},
+    "calls": {"call": "call", "made": "note_container_made"},
+    "lifting": {"caught": "caught"},
+    "log": {"cell": "Variable"},
+    "loops": {"while": "run_while", "for": "run_for"},
+    "mathematics": {"divide": "divide"},
+    "special_methods": {"iterate": "iterate", "truth": "truth", "contains": "contains", "managed": "managed"},
+    "stores": {
+        "set_item": "set_item",
+        "set_attribute": "set_attribute",
+        "augment": "augment",
+        "augment_item": "augment_item",
+        "augment_attribute": "augment_attribute",
+        "delete_item": "delete_item",
+        "delete_attribute": "delete_attribute",
+        "item": "get_item",
+        "attribute": "get_attribute",
+        "binary": "apply_binary",
+        "unary": "apply_unary",
+        "comparison": "apply_comparison",
+    },
+    "texts": {"formatted": "formatted", "text": "text", "percent": "percent"},
+    "truths": {"choose": "choose", "and": "all_of", "or": "any_of", "not": "negate", "compare": "compare"},
+    "unsure": {"read": "read_variable", "returned_value": "returned_value", "surely": "surely"},
+    "values": {"undefined": "UNDEFINED"},
+}
+HELPERS = {f"{PREFIX}{name}": (file, own) for file, names in _FILES.items() for name, own in names.items()}
+
+
+@cache
+def helper(name: str) -> CellType:
+    """What a name stands for in rewritten code, which closes over it."""
+    file, own = HELPERS[name]
+    with loading():
+        return CellType(getattr(import_module(f"adjoint.conversion.{file}"), own))

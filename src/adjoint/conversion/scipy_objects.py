@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
+import adjoint.numpy as our_numpy
 import adjoint.scipy as ours
 from adjoint.conversion.calls import call
 from adjoint.conversion.lifting import any_traced
-from adjoint.numpy import polynomial
 
 
 def _piecewise(made: Any) -> Any:
@@ -68,7 +68,9 @@ def adapter_of(value: Any) -> Callable[[Any], Any] | None:
     """What makes a counterpart of an object of SciPy or a series of NumPy; None for any other."""
     cls = type(value)
     if cls.__module__.startswith("numpy.polynomial."):
-        return lambda made: getattr(polynomial, cls.__name__)(made.coef, made.domain, made.window, made.symbol)
+        return lambda made: getattr(our_numpy.polynomial, cls.__name__)(
+            made.coef, made.domain, made.window, made.symbol
+        )
     if cls.__module__.startswith("scipy.interpolate"):
         return ADAPTERS.get(cls.__name__)
     if not cls.__module__.startswith("scipy.stats"):
@@ -100,7 +102,7 @@ def call_adapted(made: Any, adapter: Callable[[Any], Any], method: str = "__call
 def adapt_method(method: MethodType) -> Callable[..., Any] | None:
     """A method of such an object; None for any other method."""
     if isinstance(method.__self__, type) and method.__self__.__module__.startswith("numpy.polynomial."):
-        return getattr(getattr(polynomial, method.__self__.__name__), method.__name__)
+        return getattr(getattr(our_numpy.polynomial, method.__self__.__name__), method.__name__)
     adapter = adapter_of(method.__self__)
     if adapter is None or (hasattr(method.__self__, "rvs") and method.__name__ not in ours.stats.densities.METHODS):
         return None

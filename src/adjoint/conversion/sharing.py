@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
 from types import CodeType
 from typing import Any
 
 import numpy as np
 
 from adjoint.base.errors import ControlFlowError
+from adjoint.base.records import record
 from adjoint.base.source import describe, here
 from adjoint.conversion.lifting import StartOver
 from adjoint.conversion.regions import Region
@@ -94,7 +94,7 @@ def refuse_shared(array: Any) -> None:
         del _plain[id(root)]
 
 
-@dataclass
+@record(frozen=False)
 class Origins:
     """What an array may be at the end of an iteration: one of its own, one from outside, or one from before."""
 

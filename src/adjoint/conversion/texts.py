@@ -19,7 +19,7 @@ from adjoint.ops.conversions import ask
 from adjoint.program.trace import Tracer, concrete
 from adjoint.program.types import Value, type_of
 
-_DIRECTIVE = re.compile(r"%[-+ #0]*\d*(?:\.\d+)?[diouxXeEfFgGcrsa]")
+_DIRECTIVE = r"%[-+ #0]*\d*(?:\.\d+)?[diouxXeEfFgGcrsa]"
 
 
 class TracedText(str):
@@ -211,7 +211,7 @@ def _deferred(template: str, given: tuple[Any, ...]) -> TracedText:
     parts: list[Any] = []
     begin = 0
     values = iter(given)
-    for found in _DIRECTIVE.finditer(template):
+    for found in re.finditer(_DIRECTIVE, template):
         parts.append(template[begin : found.start()].replace("%%", "%"))
         value = next(values)
         if isinstance(value, TracedText):

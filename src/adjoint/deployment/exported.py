@@ -9,12 +9,14 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from adjoint import tree
+from adjoint.api.jacobians import traced_directions
 from adjoint.api.tracing import TracedProgram, trace
 from adjoint.base.errors import ProgramError, ShapeError
 from adjoint.base.source import user_facing
@@ -84,7 +86,8 @@ def _trace(function: Callable[..., Any], leaves: Sequence[Any], structure: Any, 
         else leaf
         for leaf in leaves
     ]
-    return trace(function)(*tree.unflatten(structure, plain))
+    with traced_directions() if sizes else nullcontext():
+        return trace(function)(*tree.unflatten(structure, plain))
 
 
 class Exported:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from adjoint.compile.standalone import OTHER_SIZES, passes_by_value
+from adjoint.compile.standalone import NO_ARRAY, OTHER_SIZES, passes_by_value
 from adjoint.compile.statuses import CHECK_FAILED, MESSAGES, NO_MEMORY
 from adjoint.program.types import ArrayType
 
@@ -55,6 +55,7 @@ def write_header(
     lines.append("void *workspace")
     statuses = [(0, "done"), (-2, "an index is out of bounds"), (NO_MEMORY, "no memory"), *MESSAGES.items()]
     statuses += [(CHECK_FAILED, "a check of the function failed, or it raised an exception")]
+    statuses += [(NO_ARRAY, "an array is NULL")]
     statuses += [(OTHER_SIZES, "there is no code for these sizes")] if sizes else []
     statuses += [(1, "or more: a value would take another path than the one that was traced")] if guards else []
     codes = "\n".join(f"   {status:>4}  {text}" for status, text in statuses)

@@ -11,7 +11,7 @@ import numpy as np
 
 from adjoint import tree
 from adjoint.api.gradients import grad
-from adjoint.base.errors import TreeError
+from adjoint.base.errors import ShapeError, TreeError
 from adjoint.implicit.constraints import Constraints, lagrangian
 
 __all__ = ["fixed_point", "kkt", "least_squares", "projected", "proximal", "stationary"]
@@ -48,13 +48,19 @@ def _subtract_step(T: Function, x: Any, *args: Any, **kwargs: Any) -> Any:
 def subtract_like(title: str, x: Any, image: Any) -> Any:
     """x - T(x), which are trees of one structure."""
     try:
-        return tree.map(lambda a, b: a - b, x, image)
+        return tree.map(partial(_subtract_same, title), x, image)
     except TreeError as problem:
         difference = str(problem).partition(": ")[2]
         raise TreeError(
             f"{title}: x, which the solver or x0 gives, and T(x) are trees of one structure; {difference} (x is the "
             "first, T(x) the other)."
         ) from None
+
+
+def _subtract_same(title: str, x: Any, image: Any) -> Any:
+    if np.shape(x) != np.shape(image) and np.shape(image) != ():
+        raise ShapeError(f"{title}: x has shape {np.shape(x)}, and T(x) has {np.shape(image)}.")
+    return x - image
 
 
 def make_projected_step(f: Function, projection: Function, step: float) -> Function:

@@ -22,8 +22,9 @@ from adjoint.implicit.kinks import has_kinks, is_kink, measure_distance
 from adjoint.implicit.vectors import dtype_of, named_element, to_vector
 from adjoint.linear.operators.maps import LinearMap
 from adjoint.linear.solvers.solution import STATUSES, advice_for
+from adjoint.ops.control.recorded import call_program
 from adjoint.ops.custom import OpaqueCall
-from adjoint.program.program import Program, interpret
+from adjoint.program.program import Program
 from adjoint.program.trace import Tracer, primal
 from adjoint.program.types import ArrayType, Value
 
@@ -195,7 +196,7 @@ def measure_residual(
 
     A solution may be zero: so the size is not below ε^¼ ‖∂ₓF‖, as if x were of size ε^¼. `whole` estimates ‖∂ₓF‖.
     """
-    F = to_vector(interpret(residual, [*theta, *x]), residual.output_types)
+    F = to_vector(call_program(residual, [*theta, *x]), residual.output_types)
     vector = to_vector(x, residual.input_types[len(theta) :])
     if isinstance(A, LinearMap):
         size = primal(A(vector))

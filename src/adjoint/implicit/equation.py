@@ -16,6 +16,7 @@ from adjoint.api.gradients import vmap
 from adjoint.implicit.diagnosis import LinearSolved, Watch
 from adjoint.implicit.sparse_equation import factor_sparse
 from adjoint.implicit.vectors import real_size, to_arrays, to_vector
+from adjoint.jit.pipeline import run_program
 from adjoint.linear.operators.dense import METHODS
 from adjoint.linear.operators.derivative_maps import jacobian
 from adjoint.linear.operators.facts import read
@@ -23,13 +24,16 @@ from adjoint.linear.operators.maps import LinearMap
 from adjoint.linear.operators.structures import matrix
 from adjoint.linear.solvers.solution import Solution
 from adjoint.linear.solvers.solving import ITERATIVE, solve
+from adjoint.ops.control.call import run_with
+from adjoint.ops.control.recorded import call_program
 from adjoint.ops.implicit_solve import Equation, is_plain_array, is_same
-from adjoint.program.program import Program, interpret
+from adjoint.program.program import Program
 from adjoint.program.types import Value
 from adjoint.scipy import linalg
 
 __all__ = ["DIRECT", "LinearizedEquation", "Stacked", "factor_or_nan", "jacobian_map"]
 
+run_with(run_program)  # programs that are called run compiled, also where nothing else has loaded the compiler
 DIRECT = 200  # so many unknowns, or fewer, are solved by factors of a matrix
 _NAMES = ("auto", "direct", "sparse", "least squares", *ITERATIVE, *METHODS)
 
@@ -40,7 +44,7 @@ def jacobian_map(residual: Program, theta: Sequence[Value], x: Sequence[Value], 
     unknown, types = residual.input_types[n:], residual.output_types
 
     def F(vector: Value) -> Value:
-        return to_vector(interpret(residual, [*theta, *to_arrays(vector, unknown)]), types)
+        return to_vector(call_program(residual, [*theta, *to_arrays(vector, unknown)]), types)
 
     made = jacobian(F)(to_vector(x, unknown))
     return made._claiming(read(facts)) if facts else made  # pyright: ignore[reportPrivateUsage]

@@ -22,7 +22,8 @@ from adjoint.base.errors import ControlFlowError, DtypeError, RuleError, ShapeEr
 from adjoint.base.foreign import is_refusal
 from adjoint.base.source import user_facing
 from adjoint.implicit.captures import SolverCaptures
-from adjoint.implicit.vectors import real_size
+from adjoint.implicit.vectors import is_equal, real_size
+from adjoint.ops.control.recorded import keep_program
 from adjoint.ops.custom import OpaqueCall
 from adjoint.ops.implicit_solve import Equation, ImplicitSolve
 from adjoint.program.program import Equation as Line
@@ -197,7 +198,7 @@ class ImplicitFunction:
     ) -> tuple[Program, list[Value]]:
         """(θ, what F closes over, x) ↦ F as a program, and the values that F closes over."""
         types = [*unknowns.types, *[_strong(type_of(v)) for v in given.values]]
-        k, n = len(unknowns.types), len(given.values)
+        k = len(unknowns.types)
 
         def bind(leaves: Sequence[Value]) -> Any:
             args, kwargs = given.put_back(leaves[k:])
@@ -215,10 +216,18 @@ class ImplicitFunction:
             record = Record(concrete=True, purpose=purpose, runs_again=False)
             inputs = [record.input(t, v) for t, v in zip(types, values, strict=True)]
             made = record_function(self.residual, bind, record, inputs)
+        except (KeyError, AttributeError) as problem:
+            if self.x0 is not None:
+                raise
+            raise TreeError(
+                f"{self.title}: the solver returned {unknowns.structure}, with which the equation ends in "
+                f"{type(problem).__name__}: {problem}. It returns x in the form in which the equation takes it."
+            ) from problem
         program = made.program
         self._check_residual(program, made.structure, unknowns)
-        order = (*program.inputs[k : k + n], *program.inputs[k + n :], *program.inputs[:k])
-        return Program(order, program.equations, program.outputs, program.constants), list(made.captured)
+        order = (*program.inputs[k:], *program.inputs[:k])
+        whole = Program(order, program.equations, program.outputs, program.constants)
+        return keep_program(whole), list(made.captured)
 
     def _check_residual(self, program: Program, structure: Any, unknowns: Unknowns) -> None:
         for t, path in zip(program.output_types, structure.paths(), strict=True):
@@ -248,7 +257,7 @@ class _Solver:
         self.answer: list[Value] | None = None
 
     def __call__(self, *values: Value) -> list[Value]:
-        if self.answer is not None and _is_equal(self.asked, values):
+        if self.answer is not None and is_equal(self.asked, values):
             return [np.copy(v)[()] for v in self.answer]
         found = self._run(values)
         if not any(isinstance(v, Tracer) for v in (*values, *found)):
@@ -333,13 +342,10 @@ def _record_solver(run: _Solver, values: Sequence[Value]) -> tuple[Program | Non
     record = Record(purpose=f"the solver of {title}")
     inputs = [record.input(_strong(type_of(v))) for v in values]
 
-    def flat(*leaves: Value) -> tuple[Value, ...]:
-        return tuple(run._run(leaves))
-
+    flat = lambda *leaves: tuple(run._run(leaves))
+    bind = lambda leaves: (flat, tuple(leaves), {})
     try:
-        made = record_function(
-            run.function.solver, lambda leaves: (flat, tuple(leaves), {}), record, inputs, may_draw=True
-        )
+        made = record_function(run.function.solver, bind, record, inputs, may_draw=True)
     except Exception as error:
         if not is_refusal(error):
             raise
@@ -347,8 +353,7 @@ def _record_solver(run: _Solver, values: Sequence[Value]) -> tuple[Program | Non
             raise _refuse_traced(title, error) from error
         run.known = None
         return None, []
-    program = made.program
-    return program, list(made.captured)
+    return made.program, list(made.captured)
 
 
 def _refuse_traced(title: str, error: Exception) -> RuleError:
@@ -387,10 +392,3 @@ def _as_floating(leaf: Any, name: str) -> Value:
     if value.dtype.kind not in "fc":
         raise DtypeError(f"{name} is {type_of(value)}; unknowns are floating-point numbers. Write x.astype(float).")
     return value
-
-
-def _is_equal(values: Sequence[Value], others: Sequence[Value]) -> bool:
-    return len(values) == len(others) and all(
-        not isinstance(b, Tracer) and np.shape(a) == np.shape(b) and np.array_equal(a, b)
-        for a, b in zip(values, others, strict=True)
-    )

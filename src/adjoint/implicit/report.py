@@ -9,6 +9,7 @@ from __future__ import annotations
 import html
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, final
 
 import numpy as np
@@ -26,7 +27,8 @@ from adjoint.implicit.vectors import real_size, to_arrays, to_vector
 from adjoint.linear.operators.derivative_maps import jacobian
 from adjoint.linear.operators.maps import LinearMap
 from adjoint.linear.solvers.solving import solve
-from adjoint.program.program import Program, interpret
+from adjoint.ops.control.recorded import call_program
+from adjoint.program.program import Program
 from adjoint.program.types import Value
 
 __all__ = ["Report", "report", "sensitivity"]
@@ -194,7 +196,7 @@ def _predict_error(
             full = list(theta)
             for i, v in zip(moving, chosen, strict=True):
                 full[i] = v
-            return to_vector(interpret(residual, [*full, *leaves]), types)
+            return to_vector(call_program(residual, [*full, *leaves]), types)
 
         return of_theta
 
@@ -204,7 +206,7 @@ def _predict_error(
         solves.append(_describe_solve("solve forwards", A, right))
         return _solve_directly(A, right)
 
-    value = to_vector(interpret(residual, [*theta, *x]), types)
+    value = to_vector(call_program(residual, [*theta, *x]), types)
     A = jacobian_map(residual, theta, x)
     step = _solve_directly(A, value)
     first = tangent(x) if moving else np.zeros(0)
@@ -262,8 +264,8 @@ def sensitivity(x: Any) -> Callable[..., LinearMap]:
     S @ np.ones(2), S.adjoint @ np.ones(2)  # → ([0.333333…, 0.083333…], [0.333333…, 0.083333…])
     ```
     """
+    return partial(_linearize, x)
 
-    def at(*args: Any) -> LinearMap:
-        return jacobian(x, 0 if len(args) == 1 else tuple(range(len(args))))(*args)
 
-    return at
+def _linearize(x: Any, *args: Any) -> LinearMap:
+    return jacobian(x, 0 if len(args) == 1 else tuple(range(len(args))))(*args)

@@ -8,7 +8,8 @@ from typing import Any
 
 from adjoint.base.errors import SolveError
 from adjoint.implicit.vectors import to_arrays, to_vector
-from adjoint.program.program import Program, interpret
+from adjoint.ops.control.recorded import call_program
+from adjoint.program.program import Program
 from adjoint.program.types import Value
 from adjoint.scipy import sparse
 from adjoint.scipy.sparse.linalg import splu
@@ -25,7 +26,7 @@ def _make_derivative(residual: Program, count: int) -> SparseDerivative:
     unknown, types = residual.input_types[count:], residual.output_types
 
     def F(vector: Value, *theta: Value) -> Value:
-        return to_vector(interpret(residual, [*theta, *to_arrays(vector, unknown)]), types)
+        return to_vector(call_program(residual, [*theta, *to_arrays(vector, unknown)]), types)
 
     return jacobian(F)
 

@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.program.trace import Tracer
 from adjoint.program.types import ArrayType, Value
 
-__all__ = ["dtype_of", "named_element", "path_in_x", "real_size", "to_arrays", "to_vector"]
+__all__ = ["dtype_of", "is_equal", "named_element", "path_in_x", "real_size", "to_arrays", "to_vector"]
 
 
 def real_size(types: Sequence[ArrayType]) -> int:
@@ -69,3 +70,11 @@ def named_element(number: int, types: Sequence[ArrayType], paths: Sequence[str])
 def path_in_x(path: str) -> str:
     """The path of a leaf as it is written: "x['b']", "x[0]", "x.w"."""
     return f"x{path}" if not path or path[0] in "[." else f"x.{path}"
+
+
+def is_equal(values: Sequence[Value], others: Sequence[Value]) -> bool:
+    """Whether two lists hold the same plain arrays."""
+    return len(values) == len(others) and all(
+        not isinstance(b, Tracer) and np.shape(a) == np.shape(b) and np.array_equal(a, b)
+        for a, b in zip(values, others, strict=True)
+    )

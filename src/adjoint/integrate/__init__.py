@@ -7,7 +7,6 @@ path.status, float(np.round(path.last, 6))  # → ('finished', 0.367879)
 ```
 """
 
-import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -125,9 +124,11 @@ _HOME_OF = {name: module for module, names in _HOMES.items() for name in names.s
 
 def __getattr__(name: str) -> Any:
     if name not in _HOME_OF:
-        raise AttributeError(
-            f"module 'adjoint.integrate' has no attribute {name!r}", name=name, obj=sys.modules[__name__]
-        )
+        if name.startswith("__"):
+            raise AttributeError(name)
+        elsewhere = import_module("adjoint.integrate.elsewhere")
+        message = elsewhere.explain_name("module 'adjoint.integrate'", name, elsewhere.MODULE, __all__)
+        raise AttributeError(message, name=name)
     value = getattr(import_module(_HOME_OF[name]), name)
     globals()[name] = value  # from now on it is found without this function
     return value

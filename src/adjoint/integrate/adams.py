@@ -15,7 +15,7 @@ import numpy as np
 
 from adjoint.api.control_flow import cond
 from adjoint.integrate.control import Controller
-from adjoint.integrate.explicit import Step, named_explicit
+from adjoint.integrate.explicit import Method, Step, named_explicit
 from adjoint.integrate.interpolation import bootstrap, hermite
 from adjoint.program.types import Value
 
@@ -25,7 +25,7 @@ MOST = 8
 
 
 @dataclass(frozen=True)
-class Adams:
+class Adams(Method):
     """Adams-Bashforth of order k, or with `corrected` Adams-Moulton (PECE), which chooses its steps.
 
     ```python
@@ -38,8 +38,6 @@ class Adams:
     order: int
     corrected: bool = True
     controller: Controller = field(default=Controller(0.7, -0.4, largest=2.0))
-
-    stiff = implicit = takes_mass = symmetric = reversible = symplectic = False
 
     def __post_init__(self) -> None:
         if not 1 + self.corrected <= self.order <= MOST:
@@ -70,12 +68,6 @@ class Adams:
         """(y, f, earlier values of f, their times before now, how many there are)."""
         rate, k = f(t, y), self._kept
         return y, rate, np.zeros((k, *y.shape), y.dtype) + rate, np.arange(k) * -1.0, np.int64(1)
-
-    def value(self, state: Any) -> Value:
-        return state[0]
-
-    def derivative(self, state: Any) -> Value:
-        return state[1]
 
     def step(self, f: Any, t: Value, h: Value, state: Any) -> Step:
         """One step."""

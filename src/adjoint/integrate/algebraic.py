@@ -23,17 +23,22 @@ from adjoint.integrate.reading import known_value
 from adjoint.integrate.statuses import INCONSISTENT, NOT_INDEX_1, RUNNING
 from adjoint.program.types import Value
 
-__all__ = ["consistent", "find_algebraic", "lifted", "settle", "tangent_start", "velocity"]
+__all__ = ["check_start", "consistent", "find_algebraic", "lifted", "settle", "tangent_start", "velocity"]
 
 STARTS = ("check", "fix algebraic")
 SINGULAR = 1e-13
 FAR = 10.0  # tolerances that the start may be away
 
 
-def find_algebraic(title: str, start: str, mass: Any) -> tuple[Any, Any] | None:
-    """(L, N) of a mass matrix as nested tuples; None if it is regular, or not known while a program is traced."""
+def check_start(title: str, start: str) -> None:
+    """Whether an argument says what is done at the start."""
     if start not in STARTS:
         raise ValueError(f"{title}: start is {start!r}; it is 'check' or 'fix algebraic'.")
+
+
+def find_algebraic(title: str, start: str, mass: Any) -> tuple[Any, Any] | None:
+    """(L, N) of a mass matrix as nested tuples; None if it is regular, or not known while a program is traced."""
+    check_start(title, start)
     known = known_value(mass)
     if known is None:
         if start == "check":

@@ -57,7 +57,7 @@ class BDF(Renewing):
     """
 
     highest: int = HIGHEST
-    caution: float = 32.0  # errors count so many times: those of many small steps add up
+    caution: float = 64.0  # errors count so many times: those of many small steps add up
     name: str = "bdf"
     controller: Controller = field(default=Controller(1.0, 0.0, largest=10.0))
 
@@ -97,7 +97,7 @@ class BDF(Renewing):
         """One step."""
         D, y_p, psi, c = self._predicted(h, state)
         form, k, end = f.form, state.order, t + h
-        weights, target = f.weights(y_p), target_for(f, True)
+        weights, target = f.weights(y_p), target_for(f, y_p, True)
 
         def solve(factors: Any, scale: Value, rate: Value) -> tuple[Value, Iterated]:
             def change(d: Value) -> Value:

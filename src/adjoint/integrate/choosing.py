@@ -23,6 +23,7 @@ _ALIASES = {
     "dp5": "dopri5",
     "rk45": "dopri5",
     "rk23": "bosh3",
+    "lsoda": "auto",
     "bogacki-shampine": "bosh3",
     "tsitouras": "tsit5",
     "radau5": "radau",

@@ -13,7 +13,7 @@ import numpy as np
 
 from adjoint.program.types import Value
 
-__all__ = ["CONTROLLERS", "Controller", "error_norm", "first_step"]
+__all__ = ["CONTROLLERS", "Controller", "check_norm", "error_norm", "first_step"]
 
 TINY = 1e-10  # smallest error that the controller looks at
 
@@ -80,6 +80,13 @@ def error_norm(error: Value, before: Value, after: Value, rtol: Value, atol: Val
     if norm == "max":
         return np.float64(1.0) * np.max(np.abs(ratio))
     return np.sqrt(np.float64(1.0) * np.mean(ratio * ratio))
+
+
+def check_norm(title: str, norm: Any) -> None:
+    """Whether an argument is a norm."""
+    if not callable(norm) and norm not in ("rms", "max"):
+        raise ValueError(f"{title}: norm is {norm!r}; it is 'rms', 'max', or a function of the vector of "
+                         "error / (atol + rtol |y|).")  # fmt: skip
 
 
 def _user_norm(norm: Any, ratio: Value) -> Value:

@@ -34,6 +34,9 @@ from adjoint.program.types import Value
 
 __all__ = ["DiagonallyImplicit", "diagonal_names", "named_diagonal"]
 
+# with these the error at the end of stiff problems, long oscillations among them, is some ten tolerances at most
+CAUTION = {"kvaerno3": 16.0, "kvaerno4": 12.0, "kvaerno5": 24.0, "kencarp3": 128.0, "kencarp4": 32.0, "kencarp5": 24.0}
+
 
 @dataclass(frozen=True)
 class DiagonallyImplicit(Renewing):
@@ -54,7 +57,7 @@ class DiagonallyImplicit(Renewing):
     name: str
     symmetric: bool = False
     explicit: tuple[tuple[float, ...], ...] = ()  # A of the explicit method for the rest of a split f
-    caution: float = 4.0  # errors count so many times
+    caution: float = 4.0  # errors count so many times: those of many steps add up
     controller: Controller = field(default=Controller(1.0, 0.0, largest=5.0, hold=1.1))
 
     @property
@@ -91,7 +94,7 @@ class DiagonallyImplicit(Renewing):
         """One step."""
         y, kept = state[0], state[3]
         c = (h * self.gamma).astype(y.dtype)
-        weights, target = weights_for(f, y, self.adaptive), target_for(f, self.adaptive)
+        weights, target = weights_for(f, y, self.adaptive), target_for(f, y, self.adaptive, 4e-3 / self.caution)
 
         def solve(factors: Any, scale: Value, rate: Value) -> tuple[Any, Iterated]:
             def stage(time: Value, base: Value, z: Value, carry: Any) -> tuple[Value, Any]:
@@ -134,7 +137,7 @@ class DiagonallyImplicit(Renewing):
 
         ks, zs, _ = self._stages(f, t, h, state, stage, np.int64(0), after[2])
         new = self._ended(f, t, h, state[0], ks, zs, after[3])
-        return *new[:2], after[2], after[3], new[4]
+        return *new[:2], zs, after[3], new[4]
 
     def _stages(self, f: Any, t: Value, h: Value, state: Any, stage: Any, carry: Any, known: Value | None) -> Any:
         """All stages, as a loop that holds f once: kᵢ (for each part of a split f), z of each, and what is carried.
@@ -189,8 +192,16 @@ class DiagonallyImplicit(Renewing):
         return new, f(t + h, new), zs, kept, f.stiff(t + h, new)
 
     def interpolant(self, f: Any, t: Value, h: Value, before: Any, after: Any) -> Value:
-        """The cubic through both ends: f inside a step of a stiff equation would amplify its errors."""
-        return hermite(h.astype(before[0].dtype), before[0], after[0], before[1], after[1])
+        """By the stages, of order 4 where they allow it; else the cubic through both ends.
+
+        f inside a step of a stiff equation, which would give more, would amplify its errors.
+        """
+        dt, weights = h.astype(before[0].dtype), _dense_weights(self)
+        if weights is None or f.is_split:
+            return hermite(dt, before[0], after[0], before[1], after[1])
+        first, others = weights[:, 0], weights[:, 1:]
+        inner = others.astype(dt.dtype) @ after[2][1:] / dt.dtype.type(self.gamma)
+        return inner + dt * first.astype(dt.dtype)[:, None] * before[1]
 
 
 def _square(rows: Any, size: int) -> Any:
@@ -198,6 +209,25 @@ def _square(rows: Any, size: int) -> Any:
     for i, row in enumerate(rows):
         found[i, : len(row)] = row
     return found
+
+
+@cache
+def _dense_weights(method: DiagonallyImplicit) -> Any:
+    """Rows B of y(θ) = y₀ + h Σₘ θᵐ Σᵢ Bₘᵢ kᵢ, m = 1 … 4, that are of order 4 and end in y₁; None if there are none.
+
+    With Σⱼ aᵢⱼ cⱼ = cᵢ²/2, five conditions remain: Σ bᵢ (1, cᵢ, cᵢ², cᵢ³, Σⱼ aᵢⱼ cⱼ²) = θ, θ²/2, θ³/3, θ⁴/4, θ⁴/12.
+    """
+    s = method.stages
+    A, c = _square(method.A, s), np.array(method.c)
+    conditions = np.stack([np.ones(s), c, c**2, c**3, A @ c**2])
+    if method.order < 4 or A[0, 0] or np.linalg.matrix_rank(conditions) < 5 or np.max(np.abs(A @ c - c**2 / 2)) > 1e-9:
+        return None
+    inverse = np.linalg.pinv(conditions)
+    rows = np.zeros((4, s))
+    for column, power, count in zip(inverse.T, (1, 2, 3, 4, 4), (1, 2, 3, 4, 12), strict=True):
+        rows[power - 1] += column / count
+    rows[3] += np.array(method.b) - np.sum(rows, axis=0)
+    return rows
 
 
 def _factors(f: Any, c: Value, J: Value) -> Any:
@@ -244,7 +274,7 @@ def named_diagonal(name: str) -> Any:
         error = tuple(x - y for x, y in zip(b, other, strict=True))
         c = tuple(sum(row) for row in A[:-1])
         return DiagonallyImplicit(
-            A, b, (*c, 1.0), error, order, name, explicit=((), *map(tuple, outer)), caution=16.0 if order == 3 else 4.0
+            A, b, (*c, 1.0), error, order, name, explicit=((), *map(tuple, outer)), caution=CAUTION[name]
         )
     if name == "kvaerno5":
         rows = [[], [0.26], [0.13, 0.84033320996790809],
@@ -262,7 +292,8 @@ def _stiffly_accurate(name: str, rows: list[list[float]], gamma: float, order: i
     A = tuple((*row, gamma if i else 0.0) for i, row in enumerate(rows))
     c = tuple(sum(row) for row in A)
     b, other = A[-1], (*A[-2], 0.0)
-    return DiagonallyImplicit(A, b, c, tuple(x - y for x, y in zip(b, other, strict=True)), order, name)
+    error = tuple(x - y for x, y in zip(b, other, strict=True))
+    return DiagonallyImplicit(A, b, c, error, order, name, caution=CAUTION[name])
 
 
 def diagonal_names() -> list[str]:

@@ -1,9 +1,9 @@
 """Events: where a function of (t, y) crosses zero, located on the dense output, with exact derivatives.
 
 A crossing is seen in the signs of g and of dg/dt at both ends of a step: two crossings in one step too. Its time τ is
-found to rounding without derivatives; two steps of Newton's method on the dense output, which do not move it, then give
-it those of the equation g(τ, y(τ)) = 0, to third order: dτ = -(∂g·dy + dg) / (g_t + g_y f). All that comes after starts
-at τ, so that jumps of the state or of f have the derivative that saltation matrices state.
+found to rounding without derivatives, and then given those of the equation g(τ, y(τ)) = 0, to any order:
+dτ = -(∂g·dy + dg) / (g_t + g_y f). All that comes after starts at τ, so that jumps of the state or of f have the
+derivative that saltation matrices state.
 """
 
 from __future__ import annotations
@@ -19,8 +19,10 @@ from adjoint.api.control_flow import cond, fori_loop
 from adjoint.api.gradients import jvp, vmap
 from adjoint.base.errors import DtypeError, ShapeError
 from adjoint.implicit.vectors import to_arrays, to_vector
+from adjoint.integrate.crossing import crossing_of
 from adjoint.integrate.derivative import detach
 from adjoint.integrate.interpolation import evaluate
+from adjoint.integrate.statuses import FINISHED, GRAZING, NOT_FINITE
 from adjoint.integrate.system import Arguments, Layout, check_right_side, trace_function
 from adjoint.program.program import Program, interpret
 from adjoint.program.types import Value
@@ -95,7 +97,8 @@ class Occurrences(NamedTuple):
 
 def read_events(title: str, events: Any, layout: Layout, args: Arguments) -> tuple[EventPlan, list[Value], list[Any]]:
     """The events as programs, the values that they read, and the right sides that they bring."""
-    listed = [events] if isinstance(events, Event) else list(events)
+    given = [events] if isinstance(events, Event) or callable(events) else list(events)
+    listed = [g if isinstance(g, Event) or not callable(g) else Event(g) for g in given]
     if not listed:
         return EventPlan(), [], []
     programs: list[Any] = []
@@ -106,8 +109,6 @@ def read_events(title: str, events: Any, layout: Layout, args: Arguments) -> tup
     theta: list[Value] = []
     rights: list[Any] = []
     for number, event in enumerate(listed):
-        if not isinstance(event, Event):
-            event = Event(event) if callable(event) else event
         if not isinstance(event, Event):
             raise TypeError(f"{title}: events[{number}] is a {type(event).__name__}; write integrate.Event(g).")
         if event.direction not in (-1, 0, 1):
@@ -181,7 +182,7 @@ class Watch:
     def begin(self, t: Value, y: Value, derivative: Value, n: int) -> Occurrences:
         """Before the first step."""
         me, (t, y, derivative) = self.plain(), detach([t, y, derivative])
-        sides = np.stack([me._side(i, t, y, derivative, False) for i in range(self.plan.size)])
+        sides = np.stack([me._side(i, t, y, derivative) for i in range(self.plan.size)])
         m = self.plan.size
         values = np.full((m, KEPT, n), np.nan, y.dtype)
         return Occurrences(
@@ -192,7 +193,7 @@ class Watch:
             np.int64(0),
         )
 
-    def _side(self, i: int, t: Value, y: Value, derivative: Value, crossed: bool) -> Value:
+    def _side(self, i: int, t: Value, y: Value, derivative: Value) -> Value:
         value, rate = self.rate(i, t, y, derivative)
         tiny = np.abs(value) <= 1e-13 * np.abs(rate) * np.maximum(np.abs(t), 1.0)
         return np.where(tiny, np.sign(rate), np.sign(value))
@@ -203,14 +204,17 @@ class Watch:
         for i, direction in enumerate(self.plan.directions):
             (_, r0), (g1, r1) = self.rate(i, *ends[0]), self.rate(i, *ends[1])
             side = seen.sides[i]
-            single = side * g1 < 0
+            single = np.logical_and(side * g1 <= 0, side != 0)
             double = np.logical_and(side * r0 < 0, side * r1 > 0)
             fits = True if direction == 0 else side * direction < 0
             found.append(np.logical_or(np.logical_and(single, fits), double))
         return np.stack(found)
 
     def brackets(self, seen: Occurrences, t: Value, h: Value, y0: Value, dense: Value) -> tuple[Value, Value, Value]:
-        """The first crossing of each event on the dense output: whether there is one, and θ on both sides of it."""
+        """The first crossing of each event on the dense output: whether there is one, and θ on both sides of it.
+
+        It is looked for on a grid, and where that shows none at the one extremum of g next to zero.
+        """
         grid = np.linspace(0.0, 1.0, 33)[1:]
         happened: list[Value] = []
         low: list[Value] = []
@@ -218,16 +222,18 @@ class Watch:
         for i, direction in enumerate(self.plan.directions):
             side = seen.sides[i]
             along = lambda x, i=i: self.g(i, t + x * h, evaluate(y0, dense, x.astype(y0.dtype)))
-            signs = np.sign(vmap(along)(grid))
+            values = vmap(along)(grid)
+            signs = np.sign(values)
             before = np.concatenate([np.stack([side]), signs[:-1]])
             crossing = np.logical_and(before * signs <= 0, signs != before)
             if direction:
                 crossing = np.logical_and(crossing, before * direction <= 0)
                 crossing = np.logical_and(crossing, signs * direction >= 0)
             first = np.argmax(crossing)
-            happened.append(np.any(crossing))
-            low.append(first / 32.0)
-            high.append((first + 1.0) / 32.0)
+            on_grid = (np.any(crossing), first / 32.0, (first + 1.0) / 32.0)
+            dip = lambda along=along, side=side, values=values, d=direction: _dip(along, side, values, d)
+            for part, found in zip((happened, low, high), cond(on_grid[0], lambda g=on_grid: g, dip), strict=True):
+                part.append(found)
         return np.stack(happened), np.stack(low), np.stack(high)
 
     def locate(self, i: int, low: Value, high: Value, t: Value, h: Value, y0: Value, dense: Value) -> Value:
@@ -244,14 +250,29 @@ class Watch:
         return fori_loop(0, HALVINGS, halve, (low, high))[1]
 
     def refine(self, i: int, theta: Value, t: Value, h: Value, y0: Value, dense: Value) -> tuple[Value, Value]:
-        """θ with the derivatives of g = 0 (its value is what it was), and dg/dθ."""
+        """θ with the derivatives of g = 0, and how steep g is there, dg/dθ in units of |g| at the ends of the step."""
         along = lambda x: self.g(i, t + x * h, evaluate(y0, dense, x.astype(y0.dtype)))
-        found, rate = theta, theta
-        for _ in range(2):
-            value, rate = jvp(along, (found,), (np.float64(1.0),))
-            moved = found - value / np.where(rate == 0, 1.0, rate)
-            found = moved + (theta - detach([moved])[0])
-        return found, rate
+        found = crossing_of(along, theta)
+        _, rate = jvp(along, (theta,), (np.float64(1.0),))
+        size = np.abs(along(np.float64(0.0))) + np.abs(along(np.float64(1.0)))
+        return found, rate / np.where(size == 0, 1.0, size)
+
+
+def _dip(along: Callable[[Value], Value], side: Value, values: Value, direction: int) -> tuple[Value, Value, Value]:
+    """A crossing next to the extremum of g, given on a grid, that comes nearest to the other side or beyond it."""
+    nearest = np.argmin(side * values)
+    a, b = nearest / 32.0, np.minimum(nearest + 2.0, 32.0) / 32.0
+
+    def halve(_: Any, ends: Any) -> Any:
+        a, b = ends
+        middle = 0.5 * (a + b)
+        falls = side * jvp(along, (middle,), (np.float64(1.0),))[1] < 0
+        return np.where(falls, middle, a), np.where(falls, b, middle)
+
+    lowest = fori_loop(0, HALVINGS, halve, (a, b))[1]
+    is_beyond = side * along(lowest) < 0
+    counts_first = np.bool_(True) if direction == 0 else side * direction < 0
+    return is_beyond, np.where(counts_first, a, lowest), np.where(counts_first, lowest, b)
 
 
 def handle(
@@ -283,7 +304,7 @@ def handle(
         return chosen, detach([rate])[0]
 
     exact, rate = cond(which >= 0, refined, lambda: (theta, np.float64(1.0)))
-    return which, exact, np.abs(rate) < 1e-9
+    return which, exact, np.abs(rate) < 1e-7  # deep as rounding
 
 
 def after_event(
@@ -320,13 +341,13 @@ def sides_after(watch: Watch, seen: Occurrences, which: Value, t: Value, y: Valu
     sides: list[Value] = []
     for i in range(watch.plan.size):
         value, rate = me.rate(i, t, y, derivative)
-        fresh = me._side(i, t, y, derivative, True)
+        scale = 1e-9 * np.abs(rate) * np.maximum(np.abs(t), 1.0)
         if watch.plan.changes[i] is None:
             mine = np.where(rate == 0, -seen.sides[i], np.sign(rate))
         else:
-            scale = 1e-9 * np.abs(rate) * np.maximum(np.abs(t), 1.0)
             mine = np.where(np.abs(value) <= scale, np.sign(rate), np.sign(value))
-        others = fresh if any(c is not None for c in watch.plan.changes) else seen.sides[i]
+        # one that crosses at the same time is still to come: it keeps its side
+        others = np.where(np.abs(value) <= scale, seen.sides[i], np.sign(value))
         sides.append(np.where(which == i, mine, others))
     return seen._replace(sides=np.where(which >= 0, np.stack(sides), seen.sides))
 
@@ -337,6 +358,13 @@ def sides_passed(watch: Watch, seen: Occurrences, t: Value, y: Value) -> Occurre
     now = [np.sign(me.g(i, t, y)) for i in range(watch.plan.size)]
     sides = np.stack([np.where(s == 0, seen.sides[i], s) for i, s in enumerate(now)])
     return seen._replace(sides=sides)
+
+
+def trouble_with(seen: Occurrences, code: Value) -> Value:
+    """The code of a solution after a step, with what event functions say: NaN, or zero all along to the end."""
+    code = np.where(np.logical_and(code <= FINISHED, np.any(np.isnan(seen.sides))), NOT_FINITE, code)
+    idle = np.any(np.logical_and(seen.sides == 0, seen.counts == 0))
+    return np.where(np.logical_and(code == FINISHED, idle), GRAZING, code)
 
 
 def occurred(layout: Layout, seen: Occurrences, firsts: Sequence[Value], number: int) -> Occurred:

@@ -15,7 +15,7 @@ from adjoint.integrate.control import Controller
 from adjoint.integrate.interpolation import bootstrap, hermite
 from adjoint.program.types import Value
 
-__all__ = ["RungeKutta", "Step", "explicit_names", "named_explicit"]
+__all__ = ["Method", "RungeKutta", "Step", "explicit_names", "named_explicit"]
 
 Rows = tuple[tuple[float, ...], ...]
 
@@ -33,8 +33,27 @@ class Step(NamedTuple):
     exponent: Value | None = None  # order of the estimate + 1, where it differs from step to step
 
 
+class Method:
+    """What a method states about itself, unless it says otherwise; its states begin with y and f(t, y)."""
+
+    stiff = False
+    implicit = False
+    takes_mass = False
+    symmetric = False
+    reversible = False
+    symplectic = False
+
+    def value(self, state: Any) -> Value:
+        """y of a state."""
+        return state[0]
+
+    def derivative(self, state: Any) -> Value:
+        """f of a state."""
+        return state[1]
+
+
 @dataclass(frozen=True)
-class RungeKutta:
+class RungeKutta(Method):
     """An explicit Runge-Kutta method: Yᵢ = y + h Σⱼ aᵢⱼ f(t + cⱼ h, Yⱼ), y₁ = y + h Σ bᵢ f(t + cᵢ h, Yᵢ).
 
     `error` are the weights of an estimate of the error, b - b̂; without them steps are all of the size `first_step`.
@@ -66,12 +85,6 @@ class RungeKutta:
                 f"RungeKutta: A has {len(self.A)} rows, b {s} and c {len(self.c)} numbers; an explicit method has one "
                 "row of A for each stage, row i with at most i numbers (from row 0)."
             )
-
-    stiff = False
-    symmetric = False
-    reversible = False
-    symplectic = False
-    implicit = False
 
     @property
     def adaptive(self) -> bool:
@@ -106,14 +119,6 @@ class RungeKutta:
     def start(self, f: Any, t: Value, y: Value) -> Any:
         """The state: (y, f(t, y))."""
         return y, f(t, y)
-
-    def value(self, state: Any) -> Value:
-        """y of a state."""
-        return state[0]
-
-    def derivative(self, state: Any) -> Value:
-        """f of a state."""
-        return state[1]
 
     def step(self, f: Any, t: Value, h: Value, state: Any) -> Step:
         """One step of size h, forwards or backwards."""

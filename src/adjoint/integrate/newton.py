@@ -43,12 +43,11 @@ class Iterated(NamedTuple):
     ratio: Value = 0.0  # of the last two changes
 
 
-def target_for(f: Any, is_adaptive: bool) -> Value:
-    """How small what is left must be, in units of the weights."""
+def target_for(f: Any, y: Value, is_adaptive: bool, part: float = TARGET) -> Value:
+    """How small what is left must be, in units of the weights: not below rounding."""
     if not is_adaptive:
         return np.float64(1.0)
-    eps = 4.0 * float(np.finfo(f.dtype).eps)
-    return np.maximum(TARGET, eps / np.min(f.rtol) * np.float64(1.0))
+    return np.maximum(part, 4.0 * float(np.finfo(f.dtype).eps) * f.digits(y))
 
 
 def weights_for(f: Any, y: Value, is_adaptive: bool) -> Value:

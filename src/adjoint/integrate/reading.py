@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+from operator import index as operator_index
 from typing import Any
 
 import numpy as np
 
 from adjoint import tree
+from adjoint.debug import check
 from adjoint.integrate.system import Layout
 from adjoint.program.trace import TRACED, primal
 from adjoint.program.types import Value
 
-__all__ = ["known_value", "read_mass", "read_number", "read_span", "read_stops", "read_times", "read_tolerance"]
+__all__ = [
+    "known_value",
+    "read_count",
+    "read_mass",
+    "read_number",
+    "read_size",
+    "read_span",
+    "read_stops",
+    "read_times",
+    "read_tolerance",
+]
 
 
 def known_value(value: Any) -> Any:
@@ -36,6 +48,29 @@ def read_number(title: str, name: str, value: Any) -> Value:
     known = known_value(found)
     if np.ndim(found) != 0 or (known is not None and np.isnan(known)):
         raise ValueError(f"{title}: {name} is {value!r}; it must be one number.")
+    return found
+
+
+def read_size(title: str, name: str, value: Any) -> Value:
+    """A number above zero."""
+    found = read_number(title, name, value)
+    message = f"{title}: {name} is {{}}; it must be positive."
+    known = known_value(found)
+    if known is None or known.ndim:
+        check(found > 0, message, found)
+    elif not known > 0:
+        raise ValueError(message.format(value))
+    return found
+
+
+def read_count(title: str, name: str, count: Any) -> int:
+    """An integer above zero."""
+    try:
+        found = operator_index(count)
+    except TypeError:
+        raise TypeError(f"{title}: {name} is {count!r}; it is an integer.") from None
+    if found < 1:
+        raise ValueError(f"{title}: {name} is {found}; it must be positive.")
     return found
 
 
@@ -84,7 +119,10 @@ def read_stops(title: str, stops: Any, t0: Value, t1: Value) -> Value:
 
 def _ordered(title: str, name: str, times: Value, t0: Value, t1: Value) -> Value:
     known, a, b = known_value(times), known_value(t0), known_value(t1)
-    if known is None or a is None or b is None or known.ndim != 1:
+    if known is None or a is None or b is None or known.ndim != 1 or a.ndim or b.ndim:
+        along = np.where(t1 >= t0, 1.0, -1.0) * np.concatenate([np.stack([t0]), times, np.stack([t1])])
+        message = f"{title}: {name} is {{}}, which is not in the order of the span ({{}}, {{}}) or lies outside of it."
+        check(np.all(along[1:] >= along[:-1]), message, times, t0, t1)
         return times
     if np.any(np.isnan(known)):
         raise ValueError(f"{title}: {name} holds NaN.")
@@ -107,6 +145,9 @@ def read_mass(title: str, mass: Any, method: Any, layout: Layout) -> list[Value]
         raise ValueError(f"{title}: mass= needs a method for M y′ = f, and {method.name} is none. Take 'rodas5p'.")
     n = layout.size
     found = mass if isinstance(mass, TRACED) else np.asarray(mass, layout.dtype)
+    known = known_value(found)
+    if known is not None and not np.all(np.isfinite(known)):
+        raise ValueError(f"{title}: mass holds NaN or infinity.")
     if found.shape == (n,):
         found = np.diag(found)
     if found.shape != (n, n):
@@ -122,12 +163,17 @@ def read_tolerance(title: str, name: str, value: Any, layout: Layout) -> Value:
         leaves = tree.leaves_like(f"{title}: {name}", layout.structure, value)
         whole: list[Any] = []
         for leaf, t in zip(leaves, layout.types, strict=True):
-            flat = np.reshape(np.broadcast_to(_float(title, name, leaf), t.shape), (-1,))
+            each = _float(title, name, leaf)
+            if np.ndim(each) and np.shape(each) != t.shape:
+                raise ValueError(f"{title}: {name} has shape {np.shape(each)} where y0 has {t.shape}. Give one number, "
+                                 "or one for each number of y0.")  # fmt: skip
+            flat = np.reshape(np.broadcast_to(each, t.shape), (-1,))
             whole += [flat, flat] if t.dtype.kind == "c" else [flat]
         value = np.concatenate(whole)
     found = _float(title, name, value)
     known = known_value(found)
     if known is None:
+        check(np.all(found > 0), f"{title}: {name} is {{}}; tolerances are positive.", found)
         return found
     least = 4 * float(np.finfo(layout.dtype).eps) if name == "rtol" else 0.0
     if not np.all(known > 0):

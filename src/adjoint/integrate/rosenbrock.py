@@ -160,6 +160,7 @@ class Rosenbrock23(Stiff):
     evaluations = 3
     uses_jacobian = 1
     uses_factors = 1
+    uses_tolerances = True
 
     def start(self, f: Any, t: Value, y: Value) -> Any:
         return y, f(t, y), np.zeros((2, *y.shape), y.dtype) + 0 * y
@@ -180,6 +181,8 @@ class Rosenbrock23(Stiff):
         f2 = f(t + h, new)
         k3 = solve(f2 - e * (k2 - f1) - one(2.0) * (k1 - f0) + slide)
         error = dt / one(6.0) * (k1 - one(2.0) * k2 + k3)
+        # the estimate goes with h³, the error at the end with h²: it counts more, the more digits are asked
+        error = error * (8.0 * f.digits(y) ** 0.25).astype(y.dtype)
         return Step((new, f2, dt * np.stack([k1, k2])), error)
 
     def interpolant(self, f: Any, t: Value, h: Value, before: Any, after: Any) -> Value:

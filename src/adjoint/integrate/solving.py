@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from operator import index as operator_index
 from typing import Any
 
 import numpy as np
@@ -16,16 +15,19 @@ from adjoint.conversion.driver import prepare
 from adjoint.integrate.adjoints.continuous import NAMES, check_plan, solve_continuous
 from adjoint.integrate.adjoints.pieces import solve_in_pieces
 from adjoint.integrate.adjoints.reversible import solve_reversible
-from adjoint.integrate.algebraic import find_algebraic, settle
+from adjoint.integrate.algebraic import check_start, find_algebraic, settle
 from adjoint.integrate.choosing import choose_method
+from adjoint.integrate.control import check_norm
 from adjoint.integrate.dense import Interpolation
-from adjoint.integrate.derivative import record_flat, types_of
+from adjoint.integrate.derivative import detach, record_flat, types_of
 from adjoint.integrate.events import occurred, read_events
 from adjoint.integrate.jacobians import FEW, choose_form
+from adjoint.integrate.jumps import tell_of_jumps
 from adjoint.integrate.reading import (
     known_value,
+    read_count,
     read_mass,
-    read_number,
+    read_size,
     read_span,
     read_stops,
     read_times,
@@ -121,6 +123,8 @@ def solve(
     masses = read_mass(title, mass, chosen, layout)
     system = System(program, layout, extra, theta).changed(theta, stiff_program=stiff_program)
     form = choose_form(title, jacobian, chosen, system, masses)
+    check_norm(title, norm)
+    check_start(title, start)
     saves = read_times(title, save, t0, t1)
     stop_times = read_stops(title, stops, t0, t1)
     if not chosen.adaptive and first_step is None:
@@ -128,9 +132,10 @@ def solve(
                          "the step, first_step=…, or take a method that does, as 'tsit5'.")  # fmt: skip
     settings = Settings(
         t0, t1, read_tolerance(title, "rtol", rtol, layout), read_tolerance(title, "atol", atol, layout),
-        read_number(title, "first_step", 0.0 if first_step is None else first_step),
-        read_number(title, "max_step", max_step), read_number(title, "min_step", 0.0 if min_step is None else min_step),
-        np.int64(_read_count(title, max_steps)), saves, stop_times,
+        np.float64(0.0) if first_step is None else read_size(title, "first_step", np.abs(first_step)),
+        read_size(title, "max_step", max_step),
+        np.float64(0.0) if min_step is None else read_size(title, "min_step", min_step),
+        np.int64(read_count(title, "max_steps", max_steps)), saves, stop_times,
     )  # fmt: skip
     plan = Plan(
         chosen, norm, first_step is not None, saves.shape[0], stop_times.shape[0], checkpoint, bool(masses),
@@ -172,7 +177,10 @@ def solve(
         most = _capacity(title, counted, max_steps, "dense=True" if dense else "history=True")
         plan = plan._replace(dense=most if dense else 0, history=most if history else 0)
     ending = _solved(plan, layout, program, extra, settings, leaves, [*theta, *masses, *event_theta])
-    return _trajectory(title, plan, layout, extra_structure, extra, settings, ending, save is None)
+    again = [detach(part) for part in (leaves, [*theta, *masses, *event_theta])]
+    until = lambda t: _solved(plan.quiet, layout, program, extra, Settings(*detach(settings))._replace(t1=t), *again).y
+    note = tell_of_jumps(title, system, ending, (t0, t1), until)
+    return _trajectory(title, plan, layout, extra_structure, extra, settings, ending, save is None, note)
 
 
 def _reversible_steps(
@@ -206,13 +214,6 @@ def _capacity(title: str, counted: Ending, most: int, asked: str = "dense=True")
         raise ValueError(f"{title}: how many steps {asked} keeps is not known while a program is traced. Say how "
                          f"many there are at most, max_steps=…, up to {MOST_ROWS}.")  # fmt: skip
     return most + 1
-
-
-def _read_count(title: str, count: Any) -> int:
-    found = operator_index(count)
-    if found < 1:
-        raise ValueError(f"{title}: max_steps is {found}; it must be positive.")
-    return found
 
 
 def _trace(title: str, f: Any, integrand: Any, layout: Layout, args: Arguments, rights: Sequence[Any]) -> Any:
@@ -321,7 +322,7 @@ def _differentiated(plan: Plan, system: System, settings: Settings, y: Value) ->
 
 def _trajectory(
     title: str, plan: Plan, layout: Layout, extra_structure: Any, extra: Any, settings: Settings, ending: Ending,
-    at_end: bool,
+    at_end: bool, note: str,
 ) -> Trajectory:  # fmt: skip
     n = layout.size
     y = ending.y
@@ -342,5 +343,5 @@ def _trajectory(
         times, layout.rows(rows), layout.tree(y[:n]), ending.t, ending.code, counts.steps, counts.rejections,
         counts.evaluations, counts.jacobians, counts.factorizations, counts.stiff,
         ending.radius * abs(settings.t1 - settings.t0), integrals, events, interpolation,
-        history=record, method=f"{title} by {plan.method.name}",
+        history=record, method=f"{title} by {plan.method.name}", note=note,
     )  # fmt: skip

@@ -34,11 +34,12 @@ ADVICE = {
     MAX_STEPS: "Give a larger max_steps or looser tolerances; a stiff equation needs method='rodas5p'.",
     TOO_SMALL: "Steps became too small to go on: the solution grows without bound there, f has a jump (name its times "
     "as stops=), or the tolerances are below rounding.",
-    NOT_FINITE: "NaN or infinity came out of f: look at its domain, or start elsewhere.",
+    NOT_FINITE: "NaN or infinity came out of f, or NaN out of an event: look at its domain, or start elsewhere.",
     NEWTON_FAILED: "Newton's method does not converge at any step size: f or its derivative has a jump there; name its "
     "times as stops=.",
     NOT_INDEX_1: "The algebraic equations do not determine the algebraic unknowns (their Jacobian is singular): "
     "differentiate constraints until they do.",
     INCONSISTENT: "The start does not fulfill the algebraic equations: start='fix algebraic' finds values that do.",
-    GRAZING: "An event function touches zero without crossing it: the time of the event has no derivative there.",
+    GRAZING: "An event function touches zero without crossing it, or is zero all along: the time of the event has no "
+    "derivative. Move its level, or give a function that crosses zero.",
 }

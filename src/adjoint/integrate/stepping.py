@@ -12,11 +12,12 @@ import numpy as np
 
 from adjoint import tree
 from adjoint.api.control_flow import cond, while_loop
+from adjoint.api.control_flow.loops import try_until
 from adjoint.debug import callback
 from adjoint.integrate.control import error_norm, first_step
 from adjoint.integrate.dense import Rows, empty_rows, with_row
 from adjoint.integrate.derivative import detach
-from adjoint.integrate.events import EventPlan, Watch, after_event, handle, sides_after, sides_passed
+from adjoint.integrate.events import EventPlan, Watch, after_event, handle, sides_after, sides_passed, trouble_with
 from adjoint.integrate.interpolation import derivative, evaluate
 from adjoint.integrate.statuses import EVENT, FINISHED, GRAZING, MAX_STEPS, NOT_FINITE, RUNNING, TOO_SMALL
 from adjoint.integrate.stepper import Stepper, coefficients, method_degree
@@ -98,6 +99,7 @@ class Ending(NamedTuple):
     dense: Any = None
     state: Any = None  # of the method
     history: Any = None  # (steps, 4): start, size, error, rejections
+    pinch: Any = ()  # the shortest step after a rejection, and where it ends
 
 
 class _Now(NamedTuple):
@@ -113,6 +115,7 @@ class _Now(NamedTuple):
     radius: Value
     seen: Any
     rows: Any
+    pinch: tuple[Value, Value]
     log: Any = None
 
 
@@ -182,7 +185,7 @@ def run(
         Counts(zero, zero, _as_int(evaluations), zero, zero, zero), zero, out, zero, np.float64(0.0),
         None if watch is None else watch.begin(s.t0, y0[:n], method.derivative(state)[:n], n),
         empty_rows(plan.dense, direction, y0, method_degree(ready, s.t0, state), n) if plan.dense else None,
-        np.full((plan.history, 4), np.nan) + 0 * t0 if plan.history else None,
+        (np.float64(np.inf), t0), np.full((plan.history, 4), np.nan) + 0 * t0 if plan.history else None,
     )  # fmt: skip
 
     def goes_on(now: _Now) -> Value:
@@ -232,7 +235,10 @@ def run(
         saved, out = now.saved, now.out
         if plan.saves:
             saved, out = _save(plan, s, stepper, now, after, reached, h, direction, y0, y1, end, y_end)
-        counts = now.counts
+        counts, pinch = now.counts, now.pinch
+        if not fixed:
+            shorter = np.logical_and(np.logical_and(accepted, trial.rejections > 0), np.abs(trial.h) < pinch[0])
+            pinch = np.where(shorter, np.abs(trial.h), pinch[0]), np.where(shorter, t + trial.h, pinch[1])
         limit = method.stability_limit if hasattr(method, "stability_limit") else np.inf
         is_stiff = np.abs(trial.h) * trial.radius > 0.7 * limit
         counts = Counts(
@@ -260,7 +266,7 @@ def run(
             seen = seen._replace(sides=np.where(happens, turned.sides, np.where(accepted, passed.sides, seen.sides)))
             code = np.where(np.logical_and(happens, code <= FINISHED), np.where(is_over, EVENT, RUNNING), code)
             code = np.where(np.logical_and(happens, np.logical_and(at_end, code == RUNNING)), FINISHED, code)
-            code = np.where(np.logical_and(happens, grazes), GRAZING, code)
+            code = np.where(np.logical_and(happens, grazes), GRAZING, trouble_with(seen, code))
             hits = np.logical_and(hits, np.logical_not(happens))
             reached = end
         if plan.stops:
@@ -281,15 +287,15 @@ def run(
             callback(plan.callback, *detach([reached]), system.layout.tree(detach([method.value(state)])[0][:n]))
         return _Now(
             reached, following, state, errors, code.astype(np.int64), counts,
-            saved, out, stop, trial.radius, seen, rows, log,
+            saved, out, stop, trial.radius, seen, rows, pinch, log,
         )  # fmt: skip
 
     last = while_loop(goes_on, advance, begin, checkpoint=plan.checkpoint, progress=plan.progress)
-    y = method.value(last.state)
     kept = last.state if plan.keeps_state else None
     return Ending(
-        last.t, y, last.code, last.counts, last.out, last.h, last.radius, last.seen, last.rows, kept, last.log
-    )
+        last.t, method.value(last.state), last.code, last.counts, last.out, last.h, last.radius, last.seen, last.rows,
+        kept, last.log, last.pinch,
+    )  # fmt: skip
 
 
 def _tried(
@@ -351,7 +357,9 @@ def _tried(
         first, np.bool_(True), state, np.float64(1.0), np.float64(0.0), _as_int(0), _as_int(RUNNING),
         np.zeros(3, np.int64), np.float64(0.0), state,
     )  # fmt: skip
-    trial = while_loop(lambda trial: trial.goes_on, attempt, begin)
+    # matrices of a batch are factored one after the other: nothing is won where elements go together
+    loop = while_loop if method.implicit else try_until
+    trial = loop(lambda trial: trial.goes_on, attempt, begin)
     # what was cut to end at the target says nothing about the next step; the last step of a solution is not counted
     return trial, planned, np.logical_or(np.logical_not(close), trial.rejections > 0)
 

@@ -4,29 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from adjoint.program.types import Value
+from adjoint.integrate.explicit import Method
 
 __all__ = ["Renewing", "Stiff"]
 
 
-class Stiff:
-    """A method that solves equations in each step; its states begin with y and f."""
+class Stiff(Method):
+    """A method that solves equations in each step."""
 
     stiff = True
     implicit = True
-    symmetric = False
-    reversible = False
-    symplectic = False
     adaptive = True
-    takes_mass = False
-
-    def value(self, state: Any) -> Value:
-        """y of a state."""
-        return state[0]
-
-    def derivative(self, state: Any) -> Value:
-        """f of a state."""
-        return state[1]
 
 
 class Renewing(Stiff):

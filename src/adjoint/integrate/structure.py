@@ -17,26 +17,17 @@ from typing import Any
 import numpy as np
 
 from adjoint.integrate.control import Controller
-from adjoint.integrate.explicit import RungeKutta, Step, named_explicit
+from adjoint.integrate.explicit import Method, RungeKutta, Step, named_explicit
 from adjoint.integrate.interpolation import hermite
 from adjoint.program.types import Value
 
 __all__ = ["AsynchronousLeapfrog", "Reversible", "ReversibleHeun", "Symplectic", "named_structure", "structure_names"]
 
 
-class _FixedSteps:
+class _FixedSteps(Method):
     """What methods without error estimate have in common."""
 
     adaptive = False
-    stiff = False
-    implicit = False
-    takes_mass = False
-
-    def value(self, state: Any) -> Value:
-        return state[0]
-
-    def derivative(self, state: Any) -> Value:
-        return state[1]
 
     def interpolant(self, f: Any, t: Value, h: Value, before: Any, after: Any) -> Value:
         """The cubic through y and y′ at both ends."""
@@ -66,7 +57,6 @@ class AsynchronousLeapfrog(_FixedSteps):
     estimate_order = 2
     evaluations = 1
     reversible = True
-    symplectic = False
 
     @property
     def symmetric(self) -> bool:
@@ -117,7 +107,6 @@ class ReversibleHeun(_FixedSteps):
     evaluations = 1
     symmetric = True
     reversible = True
-    symplectic = False
 
     def start(self, f: Any, t: Value, y: Value) -> Any:
         """(y, f(z), z = y)."""
@@ -157,8 +146,6 @@ class Reversible(_FixedSteps):
     coupling: float = 0.999
 
     reversible = True
-    symmetric = False
-    symplectic = False
 
     def __post_init__(self) -> None:
         found = named_explicit(self.method) if isinstance(self.method, str) else self.method

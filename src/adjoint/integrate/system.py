@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from copy import copy
+from inspect import signature
 from typing import Any, final
 
 import numpy as np
@@ -99,6 +100,9 @@ class Arguments:
     """args: numbers and arrays are traced, all else is what it is."""
 
     def __init__(self, args: Any) -> None:
+        if not isinstance(args, tuple | list):
+            raise TypeError(f"args is a {type(args).__name__}; it is a tuple of what f is given behind t and y. Write "
+                            "args=(p,) for one argument.")  # fmt: skip
         leaves, self.structure = tree.flatten(tuple(args))
         self._moving = [_is_numeric(leaf) for leaf in leaves]
         self._static = [None if m else leaf for leaf, m in zip(leaves, self._moving, strict=True)]
@@ -134,6 +138,7 @@ def trace_function(title: str, name: str, f: Callable[..., Any], layout: Layout,
     """f(t, y, *args), traced: once, for all calls."""
     if not callable(f):
         raise TypeError(f"{title}: {name} must be a function {name}(t, y, *args), not a {type(f).__name__}.")
+    _check_call(title, name, f, args)
     weak = layout.dtype != np.float64
     tokens, run = list(args.values), prepare(f)
 
@@ -154,6 +159,21 @@ def trace_function(title: str, name: str, f: Callable[..., Any], layout: Layout,
     return Traced(program, [*tokens, *body.captured, *constants], body.result)
 
 
+def _check_call(title: str, name: str, f: Callable[..., Any], args: Arguments) -> None:
+    """That f can be called with t, y and the arguments; what is not written in Python is not looked at."""
+    try:
+        taken = signature(f)
+    except (TypeError, ValueError):
+        return
+    given = args.whole(args.values)
+    try:
+        taken.bind(0.0, None, *given)
+    except TypeError as problem:
+        many = "args=(args,) where it takes all of them as one, as diffrax does; " if len(given) > 1 else ""
+        raise TypeError(f"{title}: {name}{taken} cannot be called as {name}(t, y, *args) with {len(given)} in args: "
+                        f"{problem}. Write {many}args=(a, b) for {name}(t, y, a, b).") from None  # fmt: skip
+
+
 def _lift_constants(program: Program) -> tuple[Program, list[Value]]:
     """Arrays that a program holds become its last inputs: other contents are no other program."""
     large = [v for v, value in program.constants.items() if np.size(value) >= LIFTED]
@@ -164,8 +184,11 @@ def _lift_constants(program: Program) -> tuple[Program, list[Value]]:
 
 def check_right_side(title: str, traced: Traced, layout: Layout) -> None:
     """f gives what y is: the structure, shapes and dtypes of it."""
-    tree.check_same_structure(f"{title}: f(t, y, *args) is the derivative of y", layout.structure, traced.structure,
-                              "y0", "what f returns")  # fmt: skip
+    try:
+        tree.check_same_structure(f"{title}: f(t, y, *args) is the derivative of y", layout.structure, traced.structure,
+                                  "y0", "what f returns")  # fmt: skip
+    except TreeError as problem:
+        raise TreeError(f"{problem}{_array_remedy(layout.structure, traced.structure)}") from None
     outputs = traced.program.outputs
     for path, t, found, out in zip(layout.structure.paths(), layout.types, traced.types, outputs, strict=True):
         if found.dtype.kind in "biu":
@@ -178,6 +201,17 @@ def check_right_side(title: str, traced: Traced, layout: Layout) -> None:
             remedy = (f"start with y0{path}.astype(complex)" if found.dtype.kind == "c" and t.dtype.kind != "c"
                       else f"write .astype({t.dtype.name!r}) in f, or start with {found.dtype.name}")  # fmt: skip
             raise DtypeError(f"{title}: f returned {found} at y{path}, and y0{path} is {t}: {remedy}.")
+
+
+def _array_remedy(y: Any, found: Any) -> str:
+    """What to write where one of the two is an array, and the other a list of its numbers."""
+    parts = [tree.unflatten(s, list(range(s.num_leaves))) for s in (y, found)]
+    is_list = [isinstance(part, list | tuple) for part in parts]
+    if is_list == [False, True] and y.num_leaves == 1:
+        return " Write return np.stack([…]) in f."
+    if is_list == [True, False] and found.num_leaves == 1:
+        return " Begin with an array, y0 = np.array([…], float), or return a list."
+    return ""
 
 
 def _converted(value: Any, dtype: Any) -> Value:
@@ -304,10 +338,9 @@ class System:
             return found
         return np.concatenate([found, np.full(y.shape[0] - self.size, np.inf, y.dtype)])
 
-    @property
-    def rtol(self) -> Value:
-        end = len(self.theta) - 2 * self.windowed
-        return self.theta[end - 2]
+    def digits(self, y: Value) -> Value:
+        """How much of y the tolerances ask for: the largest |y| / (atol + rtol |y|), at least 1."""
+        return np.maximum(np.float64(1.0) * np.max(np.abs(y) / self.weights(y)), 1.0)
 
     @property
     def is_large(self) -> bool:

@@ -16,14 +16,14 @@ import numpy as np
 from adjoint.api.control_flow import scan
 from adjoint.api.taylor import jet
 from adjoint.integrate.control import Controller, error_norm
-from adjoint.integrate.explicit import Step
+from adjoint.integrate.explicit import Method, Step
 from adjoint.program.types import Value
 
 __all__ = ["Taylor", "named_taylor"]
 
 
 @dataclass(frozen=True)
-class Taylor:
+class Taylor(Method):
     """The method of order K. For smooth right sides and high accuracy: few steps to 10⁻¹⁴.
 
     ```python
@@ -38,7 +38,6 @@ class Taylor:
     controller: Controller = field(default=Controller(1.0, 0.0, safety=0.95, largest=1e6, smallest=1e-6))
 
     adaptive = True
-    stiff = implicit = takes_mass = symmetric = reversible = symplectic = False
 
     def __post_init__(self) -> None:
         if not 2 <= self.order <= 40:
@@ -77,9 +76,6 @@ class Taylor:
     def start(self, f: Any, t: Value, y: Value) -> Any:
         """(y, c)."""
         return y, self._series(f, t, y)
-
-    def value(self, state: Any) -> Value:
-        return state[0]
 
     def derivative(self, state: Any) -> Value:
         return state[1][0]

@@ -11,6 +11,7 @@ import numpy as np
 from adjoint import tree
 from adjoint.base.errors import SolveError
 from adjoint.debug import check
+from adjoint.integrate.elsewhere import TRAJECTORY, explain_name
 from adjoint.integrate.statuses import ADVICE, EVENT, MAX_STEPS, NOT_FINITE, STATUSES, TOO_SMALL
 from adjoint.linear.solvers.answer import Coded
 from adjoint.program.trace import Tracer, primal
@@ -66,6 +67,10 @@ class Trajectory(Coded):
     history: Any = None
     method: str = field(default="", metadata={"static": True})
     note: str = field(default="", metadata={"static": True})
+
+    def __getattr__(self, name: str) -> Any:
+        known = [k for k in (*self.__dataclass_fields__, *dir(type(self))) if not k.startswith("_")]
+        raise AttributeError(explain_name("a Trajectory", name, TRAJECTORY, known))
 
     @property
     def converged(self) -> Any:

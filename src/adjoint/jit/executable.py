@@ -6,11 +6,11 @@ one that cannot be compiled is read by NumPy, and the user is told.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from adjoint.base.loading import deferred
 from adjoint.base.numpy_warnings import with_lines_of_users
+from adjoint.base.records import record
 from adjoint.base.source import warn_user
 from adjoint.compile.kernel import Kernel, Unsupported, compile_program
 from adjoint.jit.run import Run, native_call
@@ -27,7 +27,7 @@ else:  # programs that are found on disk are simplified already
 COMPILED = "compiled"
 
 
-@dataclass
+@record(frozen=False)
 class Executable:
     """A program that runs on plain values, and how it came to be."""
 

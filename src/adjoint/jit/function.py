@@ -7,20 +7,19 @@ import inspect
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import adjoint.numpy  # noqa: F401  # pyright: ignore[reportUnusedImport]  (gives traced values NumPy's protocols)
 from adjoint import tree
 from adjoint.base.config import config
 from adjoint.base.errors import ControlFlowError, ShapeError, TreeError
 from adjoint.base.forking import free_in_child
+from adjoint.base.loading import deferred
 from adjoint.base.records import record
 from adjoint.base.source import by_name, user_facing, warn_user
 from adjoint.compile.callable import Entry
 from adjoint.conversion.driver import prepare
-from adjoint.jit.lowered import Lowered
 from adjoint.jit.pipeline import build_executable, compile_call, specialize
-from adjoint.jit.report import Report, report_specialization
 from adjoint.jit.signature import Call, CallReader, Signature
 from adjoint.jit.trace import GuardedProgram, trace_call
 from adjoint.jit.writes import OutsideWrite, StateFound
@@ -28,10 +27,17 @@ from adjoint.ops.control.call import Call as CallProgram
 from adjoint.ops.control.guards import Mismatch
 from adjoint.program.trace import live_trace
 from adjoint.program.types import ArrayType, Value
-from adjoint.transform import expansion, subprograms, tape_fast  # noqa: F401  (give others what they ask for)
+from adjoint.transform import inner_programs, tape_fast  # noqa: F401  (give others what they ask for)
 from adjoint.transform.batch_branches import TooManyPaths
 from adjoint.transform.guards import TooLarge, ValueRequested
 from adjoint.transform.nonfinite import active_watch
+
+if TYPE_CHECKING:
+    from adjoint.jit.lowered import Lowered
+    from adjoint.jit.report import Report, report_calls
+else:  # calls need neither
+    Lowered = deferred("adjoint.jit.lowered", "Lowered")
+    report_calls = deferred("adjoint.jit.report", "report_calls")
 
 __all__ = ["Jitted"]
 
@@ -186,17 +192,11 @@ class Jitted(Entry):
     def report(self) -> Report:
         """What was compiled, why, and how long it took; what is left to NumPy and to plain Python."""
         with self._lock:
-            hits = dict(self.calls)
-            kinds = list(self._variants.values())
-            return Report(
-                self.__name__,
-                [
-                    report_specialization(one, one.calls + hits.get(-1 if one.entry is None else one.entry, 0))
-                    for one in self.guarded_programs
-                ],
-                sum(kind.eager for kind in kinds),
-                list(dict.fromkeys(kind.reason for kind in kinds if kind.reason)),
-            )
+            hits, kinds = dict(self.calls), list(self._variants.values())
+            programs = self.guarded_programs
+            calls = [(one, one.calls + hits.get(-1 if one.entry is None else one.entry, 0)) for one in programs]
+            reasons = dict.fromkeys(kind.reason for kind in kinds if kind.reason)
+            return report_calls(self.__name__, calls, sum(kind.eager for kind in kinds), list(reasons))
 
     @user_facing
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
@@ -250,9 +250,8 @@ class Jitted(Entry):
             guarded = compile_call(self.function, self._reader, call, why=why, branches=branches)
         except TooManyPaths as problem:
             variants.reason = f"the batch elements of vmap {problem.what}"
-            if not isinstance(
-                problem, ShapeError | TreeError
-            ):  # plain Python may raise that, of elements that do differ
+            # plain Python may raise the others, of elements that do differ
+            if not isinstance(problem, ShapeError | TreeError):
                 self._give_up(variants, variants.reason, str(problem))
             variants.always_python = True
             return None

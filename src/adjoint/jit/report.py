@@ -9,7 +9,6 @@ from typing import Any
 
 from adjoint.base.records import record
 from adjoint.base.source import short
-from adjoint.compile.giants import LONGEST
 from adjoint.jit.executable import COMPILED, Executable, known_executable
 from adjoint.jit.trace import GuardedProgram
 from adjoint.program.program import Program
@@ -32,7 +31,7 @@ class SpecializationReport:
     callbacks: list[str]  # into NumPy or Python: "logm at model.py:9"
     looped: list[str]  # of these, what every iteration of a loop calls
     threads: list[str]  # what several threads work on, and what they cannot and why
-    longest: int  # lines of LLVM's text without a branch: many are compiled by a cheaper tier
+    giant: int  # lines of LLVM's text without a branch, if they are so many that a cheaper tier compiles them; else 0
     cached: bool | None  # whether the machine code was found on disk
     seconds: dict[str, float]  # trace, simplify, compile, first run
     calls: int
@@ -107,10 +106,10 @@ def rows(one: SpecializationReport) -> Iterator[tuple[str, str]]:
     yield "equations", f"{one.equations[0]} traced, {one.equations[1]} after simplification"
     for step in shorten(one.kernels):
         yield "kernel", step
-    if one.longest > LONGEST:
+    if one.giant:
         yield (
             "tier",
-            f"quick: {one.longest} lines without a branch; compiled in a tenth of the time, runs a little slower",
+            f"quick: {one.giant} lines without a branch; compiled in a tenth of the time, runs a little slower",
         )
         yield "tier", "steps that are alike are shorter as a loop: ad.scan, ad.fori_loop"
     for part in shorten(count_repeats(one.threads)):
@@ -162,7 +161,7 @@ def report_specialization(guarded: GuardedProgram, calls: int) -> Specialization
         callbacks=_called(notes, "callbacks"),
         looped=_called(notes, "looped"),
         threads=[part for note in notes for part in note.get("threads", ())],
-        longest=max((note.get("longest", 0) for note in notes), default=0),
+        giant=max((note.get("giant", 0) for note in notes), default=0),
         cached=all(cached) if cached else None,
         seconds=seconds,
         calls=calls,
@@ -181,3 +180,10 @@ def derived_executables(program: Program) -> Iterator[Executable]:
                 executable = known_executable(half)
                 yield from () if executable is None else (executable,)
                 yield from derived_executables(half)
+
+
+def report_calls(
+    name: str, programs: Sequence[tuple[GuardedProgram, int]], eager: int, reasons: Sequence[str]
+) -> Report:
+    """The report of a function, from its guarded programs and how often each was called."""
+    return Report(name, [report_specialization(one, calls) for one, calls in programs], eager, list(reasons))

@@ -5,12 +5,13 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from adjoint import tree
 from adjoint.base.errors import DtypeError, TraceError
 from adjoint.base.garbage import uncollected
+from adjoint.base.records import record
 from adjoint.conversion.driver import prepare, run_again
 from adjoint.conversion.lifting import StartOver
 from adjoint.jit.signature import Call, CallReader
@@ -29,7 +30,7 @@ from adjoint.transform.record_function import record_function
 from adjoint.tree.static_values import STATIC_TYPES
 
 
-@dataclass
+@record(frozen=False)
 class GuardedProgram:
     """One path through a function: what it does for arguments of one signature that meet the guards."""
 
@@ -129,11 +130,8 @@ def _trace(
         _check_writes(reader, call, written, returns=recorded.structure != tree.structure(None))
     except (OutsideWrite, StateFound):
         raise
-    except (
-        StartOver,
-        TooManyPaths,
-        TooLarge,
-    ):  # it runs again, compiled or as plain Python, and does what it does then
+    except (StartOver, TooManyPaths, TooLarge):
+        # it runs again, compiled or as plain Python, and does what it does then
         call.captures.outside.undo()
         raise
     except Exception:

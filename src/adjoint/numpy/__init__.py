@@ -5,6 +5,8 @@ Importing this package gives traced values their protocols, so that NumPy's own 
 """
 
 import sys
+from contextlib import suppress
+from importlib import import_module
 from typing import Any
 
 import numpy as _numpy
@@ -14,36 +16,14 @@ from adjoint.numpy import (
     array_api,
     creating,
     elementwise,
-    extended_domain,
-    fft,
-    fourier,
-    histograms,
     indexing,
-    joining,
-    linalg,
-    linear_algebra,
     methods,
-    missing_values,
-    moving,
     namespace,
-    norms,
-    padding,
-    polynomial,
-    polynomials,
-    products,
-    quantiles,
     reducing,
-    sampling,
-    searching,
-    selecting,
-    sets,
     shaping,
-    special,
-    statistics,
     submodules,
     ufuncs,
-    windows,
-    writing,
+    waiting,
 )
 from adjoint.numpy.dispatch import LATER
 from adjoint.ops import operators
@@ -52,15 +32,26 @@ operators.install()
 submodules.install()
 indexing.install()
 methods.install(lambda: sys.modules[__name__])
+waiting.install()
 
 
 def __getattr__(name: str) -> Any:
-    try:
-        value = LATER[name] if name in LATER else namespace.lookup(name)
-    except AttributeError:
-        raise AttributeError(f"adjoint.numpy has no {name!r}; neither has NumPy.") from None
+    if name in waiting.MODULES:
+        return import_module(f"adjoint.numpy.{name}")
+    value = _find(name)
     globals()[name] = value
     return value
+
+
+def _find(name: str) -> Any:
+    """What a name means here."""
+    with suppress(AttributeError):
+        return LATER[name] if name in LATER else namespace.lookup(name)
+    if not name.startswith("_"):
+        waiting.load_all()
+        if name in LATER:
+            return LATER[name]
+    raise AttributeError(f"adjoint.numpy has no {name!r}; neither has NumPy.")
 
 
 def __dir__() -> list[str]:

@@ -46,8 +46,13 @@ def implements(*functions: Any) -> Callable[[F], F]:
     return register
 
 
+_SERIES = "numpy.polynomial.polynomial"  # NumPy hands over some of its functions of series, too
+
+
 def _unknown_function(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     namespace, name = getattr(function, "__module__", "numpy"), getattr(function, "__name__", str(function))
+    if namespace == _SERIES:
+        return getattr(importlib.import_module(f"adjoint.{_SERIES}"), name)(*args, **kwargs)
     refuse(f"{namespace}.{name}", find(namespace, name))
 
 

@@ -26,7 +26,7 @@ from adjoint.numpy.creating import filled, kaiser
 from adjoint.numpy.dispatch import as_array, constant, guarded, is_traced, refuse_keywords
 from adjoint.numpy.shaping import convert
 from adjoint.numpy.vectorizing import vectorize
-from adjoint.ops.operators import FUNCTIONS, GENERAL
+from adjoint.ops.operators import GENERAL, find_function
 from adjoint.program.trace import Tracer, live_trace
 from adjoint.program.types import Value
 
@@ -173,8 +173,8 @@ def _made(name: str) -> Callable[..., Value]:
 
     def make(*args: Any, **kwargs: Any) -> Any:
         if any(is_traced(v) for v in (*args, *kwargs.values())):
-            if function in FUNCTIONS:
-                return FUNCTIONS[function](*args, **kwargs)
+            if (ours := find_function(function)) is not None:
+                return ours(*args, **kwargs)
             asked = [operator.index(v) if _is_whole(v) else v for v in args]
             if is_traced(asked) or is_traced(list(kwargs.values())):
                 if (row := find("numpy", name)) is not None and row.kind == REFUSED:
@@ -239,7 +239,7 @@ def passed_on(function: Any) -> Callable[..., Any]:
         if function not in TAKES_LISTS:
             args = tuple(_stacked(a) if isinstance(a, list | tuple) and is_traced(a) else a for a in args)
             kwargs = {k: _stacked(v) if isinstance(v, list | tuple) and is_traced(v) else v for k, v in kwargs.items()}
-        ours = FUNCTIONS.get(function)
+        ours = find_function(function)
         return ours(*args, **kwargs) if ours is not None else GENERAL["function"](function, args, kwargs)
 
     return call

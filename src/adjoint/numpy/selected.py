@@ -50,6 +50,8 @@ def _is_equal(trace: Record, a: Atom, b: Atom, depth: int) -> bool:
         return True
     if isinstance(a, Literal) or isinstance(b, Literal):
         return isinstance(a, Literal) and isinstance(b, Literal) and a.key() == b.key()
+    if a in trace.captured and b in trace.captured:
+        return _is_one_value(trace.captured[a], trace.captured[b], depth)
     found = [next((eq for eq in reversed(trace.equations) if v in eq.outputs), None) for v in (a, b)]
     one, two = found
     if depth == 0 or one is None or two is None or one.op != two.op or one.op.effect or one.op.opaque:
@@ -57,6 +59,15 @@ def _is_equal(trace: Record, a: Atom, b: Atom, depth: int) -> bool:
     return one.outputs.index(a) == two.outputs.index(b) and all(
         _is_equal(trace, p, q, depth - 1) for p, q in zip(one.inputs, two.inputs, strict=True)
     )
+
+
+def _is_one_value(x: Any, y: Any, depth: int) -> bool:
+    """Whether two values of outer transformations are one, or what they carry is."""
+    if isinstance(x, RecordTracer) and isinstance(y, RecordTracer) and x._trace is y._trace:
+        return _is_equal(x._trace, x._var, y._var, depth)  # type: ignore[arg-type]
+    if not (isinstance(x, Tracer) and isinstance(y, Tracer)):
+        return x is y
+    return x._trace is y._trace and _is_one_value(x._value, y._value, depth)  # type: ignore[attr-defined]
 
 
 def find_positions(mask: Value) -> tuple[Any, ...]:
@@ -95,7 +106,7 @@ def put_selected(x: Value, mask: Value, v: Any) -> Value:
     elif np.ndim(v) > rest:
         refuse(f"x[mask] = v with a v of shape {np.shape(v)}", mask)
     new: Any = v if isinstance(v, Tracer) else np.asarray(v)
-    return np.where(spread, new.astype(x.dtype), x)
+    return np.where(spread, new.astype(x.dtype, copy=False), x)
 
 
 def refuse(call: str, mask: Any) -> NoReturn:
@@ -159,7 +170,7 @@ class Selected(np.lib.mixins.NDArrayOperatorsMixin):
         z = _product(*inputs) if ufunc is np.matmul else _elementwise(ufunc, *inputs)
         if out is None:
             return z
-        self.padded, self.is_position = z.padded.astype(self.dtype), False  # x[mask] += v
+        self.padded, self.is_position = z.padded.astype(self.dtype, copy=False), False  # x[mask] += v
         return self
 
     def __array_function__(self, function: Any, types: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
@@ -366,7 +377,7 @@ METHODS: dict[str, Callable[..., Any]] = {
     "round": partial(_elementwise, np.round),
     "clip": partial(_elementwise, np.clip),
     "copy": lambda a: a.like(a.padded),
-    "astype": lambda a, dtype: a.like(a.padded.astype(dtype)),
+    "astype": lambda a, dtype: a.like(a.padded.astype(dtype, copy=False)),
 }
 FUNCTIONS: dict[Any, Callable[..., Any]] = {getattr(np, name): METHODS[name] for name in METHODS if hasattr(np, name)}
 FUNCTIONS |= {

@@ -20,12 +20,12 @@ from adjoint.program.types import Value
 
 _CORE = r"\(\s*(?:\w+(?:\s*,\s*\w+)*)?\s*\)"
 _CORES = rf"{_CORE}(?:\s*,\s*{_CORE})*"
-_SIGNATURE = re.compile(rf"^\s*({_CORES})\s*->\s*({_CORES})\s*$")
+_SIGNATURE = rf"^\s*({_CORES})\s*->\s*({_CORES})\s*$"
 
 
 def parse(signature: str) -> tuple[list[list[str]], list[list[str]]]:
     """The names of the core axes of the arguments and of the results."""
-    found = _SIGNATURE.match(signature)
+    found = re.match(_SIGNATURE, signature)
     if found is None:
         raise ValueError(f"Not a valid gufunc signature: {signature}")
     return tuple(  # type: ignore[return-value]

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from adjoint.ops.control.base import Control, Guard, Run, active_series, rearranged, zeros
+from adjoint.ops.control.recorded import call_program, called_program
 from adjoint.program.op import primitive
 from adjoint.program.program import Program, interpret
 from adjoint.program.types import ArrayType, Value
@@ -94,7 +95,7 @@ class ImplicitSolve(Control):
         if not any(moving):
             return [*[None] * self.unknowns, *reports]
         pushed, flags = programs.jvp(self.residual, (*moving, *[False] * self.unknowns), (False,) * m)
-        moved = iter(interpret(pushed, [*theta, *x, *[d for d in dxs[:n] if d is not None]])[m:])
+        moved = iter(call_program(pushed, [*theta, *x, *[d for d in dxs[:n] if d is not None]])[m:])
         if not any(flags):
             return [*[None] * self.unknowns, *reports]
         right = [-next(moved) if f else zeros(t) for f, t in zip(flags, self.residual.output_types, strict=True)]
@@ -126,7 +127,7 @@ class ImplicitSolve(Control):
         right = [zeros(t) if c is None else c for c, t in zip(x_bar, types, strict=True)]
         r = self.equation.solve(self.residual, theta, x, right, True, memory)
         flags = [*wanted[:n], *[False] * self.unknowns]
-        theta_bar = programs.pulled(self.residual, [*theta, *x], flags, [-c for c in r])[:n]
+        theta_bar = programs.pulled(called_program(self.residual), [*theta, *x], flags, [-c for c in r])[:n]
         return [*theta_bar, *[None] * (count - n)]
 
     def jet(self, series: Sequence[list[Value]], trace: Any) -> Sequence[list[Value]]:

@@ -9,6 +9,7 @@ The rules of all primitives use `+`, `*`, `np.sin` … on values; on traced valu
 
 from __future__ import annotations
 
+import importlib
 import sys
 from collections.abc import Callable
 from types import FrameType
@@ -18,6 +19,7 @@ import numpy as np
 
 from adjoint.base.errors import DtypeError, TraceError
 from adjoint.base.foreign import is_deciding
+from adjoint.base.garbage import loading
 from adjoint.base.source import describe, here, is_library
 from adjoint.ops.arrays import contract  # pyright: ignore[reportUnusedImport]  (they fill UFUNCS)
 from adjoint.ops.conversions import CONVERSIONS, refuse_decision
@@ -37,6 +39,7 @@ _frame: Callable[[int], FrameType] = sys._getframe
 
 # np function -> ours, filled by adjoint.numpy; behind __array_function__
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}
+WAITING: dict[Any, str] = {}  # np function, or the name of its module -> the file that fills in ours when it is read
 # Filled by adjoint.numpy. "ufunc": (ufunc, method, args, kwargs) for everything but the plain call, behind
 # __array_ufunc__; "sparse": (op, x, y) for an operator between a traced value and a sparse array of SciPy
 GENERAL: dict[str, Callable[..., Any]] = {}
@@ -139,8 +142,18 @@ def _array_ufunc(self: Tracer, ufunc: Any, method: str, *inputs: Any, **kwargs: 
 def _array_function(self: Tracer, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
     if _answering and not _answering.isdisjoint(types):
         return NotImplemented
-    ours = FUNCTIONS.get(func)
+    ours = FUNCTIONS.get(func) or find_function(func)
     return ours(*args, **kwargs) if ours is not None else GENERAL["function"](func, args, kwargs)
+
+
+def find_function(function: Any) -> Callable[..., Any] | None:
+    """Ours that answers for a function of NumPy, whose file is read when it is first asked for; None: there is none."""
+    if function not in FUNCTIONS:
+        file = WAITING.get(function) or WAITING.get(getattr(function, "__module__", None))
+        if file is not None:
+            with loading():
+                importlib.import_module(file)
+    return FUNCTIONS.get(function)
 
 
 def _stands_apart(other: Any) -> bool:

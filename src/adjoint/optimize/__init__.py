@@ -8,11 +8,13 @@ found.status, float(np.round(found.value["b"], 6))  # → ('converged', -2.0)
 """
 
 import sys
+from dataclasses import is_dataclass
 from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from adjoint.base.garbage import loading
+from adjoint.base.source import name_options
 
 if TYPE_CHECKING:
     from adjoint.optimize import certificates, manifolds, proximal, sets, updates
@@ -255,6 +257,8 @@ def __getattr__(name: str) -> Any:
     home = _HOME_OF[name]
     with loading():
         value = import_module(f"{home}.{name}") if home == __name__ else getattr(import_module(home), name)
+    if isinstance(value, type) and is_dataclass(value):
+        name_options(value)
     globals()[name] = value  # from now on it is found without this function
     return value
 

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from adjoint import tree
-from adjoint.optimize.compiling import Compiling
-from adjoint.program.program import interpret
+from adjoint.ops.control.recorded import call_program, keep_program
 from adjoint.program.record import Record
 from adjoint.program.trace import Tracer, live_trace
 from adjoint.program.types import type_of
@@ -46,14 +45,14 @@ def close_over(f: Callable[..., Any], x0: Any, args: Sequence[Any]) -> tuple[Cal
         return f, args
     if not made.captured or made.constants:
         return f, args
-    program, result = made.program, made.structure
+    program, result = keep_program(made.program), made.structure
 
     def closed(x: Any, *theta: Any) -> Any:
         *own, captured = theta
         flat = tree.leaves((x, tuple(own)))
-        return tree.unflatten(result, interpret(program, [*[flat[i] for i in numbers], *captured]))
+        return tree.unflatten(result, call_program(program, [*[flat[i] for i in numbers], *captured]))
 
-    return Compiling(closed), (*args, list(made.captured))
+    return closed, (*args, list(made.captured))
 
 
 def close_over_all(

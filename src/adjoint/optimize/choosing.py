@@ -8,6 +8,7 @@ from typing import Any
 from adjoint.base.suggestions import did_you_mean
 from adjoint.optimize.first_order.conjugate_gradients import ConjugateGradients
 from adjoint.optimize.first_order.gradient_descent import GradientDescent
+from adjoint.optimize.limits import is_method
 from adjoint.optimize.problem import Problem
 from adjoint.optimize.second_order.bfgs import BFGS
 from adjoint.optimize.second_order.cubic import CubicNewton
@@ -69,7 +70,7 @@ def choose_method(title: str, method: Any, problem: Problem) -> Any:
         if name == "lbfgs" and problem.bounded:
             name = "lbfgsb"  # the same method within bounds
         method = METHODS[name]()
-    if not all(hasattr(method, name) for name in ("init", "step", "done", "needs")):
+    if not is_method(title, method):
         raise TypeError(f"{title}: method is a {type(method).__name__}; it is the name of a method, or an object with "
                         "init(problem, x), step(problem, x, state), done(problem, x, state) and needs.")  # fmt: skip
     if problem.bounded and not getattr(method, "bounds", False):

@@ -1,9 +1,6 @@
 """User functions that solvers call again and again: compiled once the loops inside them have cost more than that.
 
-Called on plain numbers, `ad.scan` and the other loops are read equation by equation, a few microseconds each. A solver
-asks hundreds of times; machine code is hundreds of times quicker, and takes about as long to make as WORK equations
-take to read. So what is lost by waiting that long is about as much as compiling costs. Work is counted, not timed: the
-same run is compiled at the same call, and gives the same digits.
+As `ops.control.recorded` does with programs. The same run is compiled at the same call, and gives the same digits.
 """
 
 from __future__ import annotations
@@ -20,13 +17,13 @@ from adjoint.base.errors import TraceError
 from adjoint.conversion.driver import Converted, prepare
 from adjoint.conversion.suspicion import may_have_effects
 from adjoint.jit import jit
+from adjoint.ops.control.recorded import WORK
 from adjoint.program.evaluate import work
 from adjoint.program.freezing import without_draws
 from adjoint.program.trace import Tracer, live_trace, primal
 
 __all__ = ["Compiling", "compile_when_it_pays"]
 
-WORK = 200_000  # equations read in loops before a function is compiled: a second or two
 CALLS = 3  # and at least that many calls
 PROGRAMS = 3  # that are compiled at most: a function that keeps asking for others is better read
 COMPARED = (

@@ -1,4 +1,4 @@
-"""Tolerances and counts that users give: what they may be, and which error says so."""
+"""Tolerances, counts and methods that users give: what they may be, and which error says so."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from adjoint.base.errors import TraceError
 from adjoint.program.trace import TRACED
 
-__all__ = ["check_tolerance", "read_count"]
+__all__ = ["check_tolerance", "is_method", "read_count"]
 
 
 def read_count(title: str, name: str, value: Any) -> int:
@@ -34,3 +34,10 @@ def check_tolerance(title: str, tol: Any) -> None:
         raise TypeError(f"{title}: tol is {tol!r}; it is one number, such as 1e-8.")
     if not tol >= 0:
         raise ValueError(f"{title}: tol is {tol}; it cannot be negative.")
+
+
+def is_method(title: str, method: Any) -> bool:
+    """Whether it is an object that can be stepped."""
+    if isinstance(method, type):
+        raise TypeError(f"{title}: method is the class {method.__name__}; write {method.__name__}(), with its options.")
+    return all(hasattr(method, name) for name in ("init", "step", "done", "needs"))

@@ -110,7 +110,8 @@ def minimize(
     `Iterate` after each iteration; `warm` is the `state` of an earlier answer.
 
     `certify=True` keeps the history and holds what the method promises against every step: descent, the conditions of
-    its line search, its bounds and rates. `certificate` of the answer says what held, and where it was first broken; a
+    its line search, its bounds and rates; with constraints the conditions at the end, multipliers and curvature
+    included. `certificate` of the answer says what held, and where it was first broken; a
     dictionary tells what is known of f: its smallest value `best`, `mu`, `dominated`, and `distance` = ‖x0 - x*‖.
 
     ```python
@@ -127,15 +128,15 @@ def minimize(
     if any(isinstance(rule, Set) for rule in rules):
         method = method_within(title, rules, method, bounds=bounds, scale=scale)
     elif rules or isinstance(method, LogBarrier | Uno):
-        if read_constants(title, certify) is not None:
-            raise ValueError(f"{title}: certify= is for methods without multipliers; with constraints look at "
-                             "residual, feasible and multipliers.")  # fmt: skip
+        if read_constants(title, certify):
+            raise ValueError(f"{title}: with constraints certify is True: what is known of the function, "
+                             f"{certify!r}, tells nothing here.")  # fmt: skip
         refuse_given(title, max_evaluations=max_evaluations, grad=grad, curvature=curvature, callback=callback,
                      stop=stop, warm=warm, reject=reject or None, progress=progress or None, history=history or None,
                      differentiate=None if differentiate == "equation" else differentiate)  # fmt: skip
         return minimize_constrained(
             title, f, x0, args, rules, method=method, bounds=bounds, tol=tol, max_iterations=max_iterations,
-            scale=scale, frozen=frozen, check=check, has_aux=has_aux,
+            scale=scale, frozen=frozen, check=check, has_aux=has_aux, certify=bool(certify),
         )  # fmt: skip
     original, given = f, args
     if callable(f) and not isinstance(differentiate, Unrolled):

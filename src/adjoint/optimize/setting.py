@@ -19,7 +19,7 @@ from adjoint.optimize.problem import Problem, Unknowns, read_unknowns
 from adjoint.program.trace import TRACED
 from adjoint.program.types import Value
 
-__all__ = ["Setting"]
+__all__ = ["Setting", "without_aux"]
 
 
 @final
@@ -62,7 +62,7 @@ class Setting:
         start, fixed = parts.part(x0), parts.fixed(x0)
         _check_start(title, start, unknowns, box)
         f = prepare_call(f)
-        objective = _without_aux(title, f) if has_aux else f
+        objective = without_aux(title, f) if has_aux else f
         given = None if grad is None else parts.of_gradient(grad)
         product = None if curvature is None else parts.of_product(curvature)
         return cls(title, parts.of_function(objective), given, start, fixed, parts, unknowns, box, product)
@@ -151,11 +151,13 @@ def _check_start(title: str, x0: Any, unknowns: Unknowns, box: tuple[Value, Valu
         )
 
 
-def _without_aux(title: str, f: Callable[..., Any]) -> Callable[..., Any]:
+def without_aux(title: str, f: Callable[..., Any], what: str = "number") -> Callable[..., Any]:
+    """The first of the two things that f returns."""
+
     def objective(*args: Any) -> Any:
         found = f(*args)
         if not isinstance(found, tuple) or len(found) != 2:
-            raise TreeError(f"{title}: has_aux=True, but the function did not return a pair (number, aux).")
+            raise TreeError(f"{title}: has_aux=True, but the function did not return a pair ({what}, aux).")
         return found[0]
 
     return objective

@@ -8,7 +8,6 @@ containers) is compared before and after. A generator that the function makes it
 from __future__ import annotations
 
 import functools
-import random
 import sys
 import threading
 from collections.abc import Callable, Generator
@@ -33,12 +32,13 @@ FROZEN = (
 @contextmanager
 def without_draws(function: Callable[..., Any], purpose: str, because: str = FROZEN) -> Generator[None]:
     """Raise if a generator of NumPy, or Python's `random`, was drawn from inside the block, which tells why."""
-    python = random.getstate()
+    python = _python_state()
     # nothing can hold a generator yet; NumPy loads them when they are first named
     known = "numpy.random" in sys.modules
     before = [(generator, _state(generator)) for generator in _generators(function)] if known else []
     yield
-    if random.getstate() != python:
+    now = _python_state()
+    if now != python and (python is not None or now[1][-1] != _UNUSED):
         _refuse(purpose, "Python's module random", because)
     if not known and "numpy.random" in sys.modules and _drawn_from_since_seeded():
         _refuse(purpose, "NumPy's global generator", because)
@@ -46,6 +46,14 @@ def without_draws(function: Callable[..., Any], purpose: str, because: str = FRO
         if not _same(state, _state(generator)):
             whose = "global generator" if generator is _global_generator() else type(generator).__name__
             _refuse(purpose, f"NumPy's {whose}", because)
+
+
+_UNUSED = 624  # where a new generator of Python's stands in its block of numbers
+
+
+def _python_state() -> Any:
+    """The state of Python's own generator; None while nobody has loaded it."""
+    return sys.modules["random"].getstate() if "random" in sys.modules else None
 
 
 def _drawn_from_since_seeded() -> bool:

@@ -17,7 +17,7 @@ from adjoint.base.source import Location, describe, explainers, is_library
 from adjoint.program.op import Op
 from adjoint.program.types import ArrayType, type_of
 
-_CONTAINERS = re.compile(r"unsupported operand type.*'(list|tuple|dict)'")
+_CONTAINERS = r"unsupported operand type.*'(list|tuple|dict)'"
 _OPERANDS = (("xs",), ("args",), ("x", "y"), ("x",))  # what the arguments of a primitive are called in our frames
 
 
@@ -29,7 +29,7 @@ def explain_misfit(error: Exception) -> Exception | None:
 
 def _explained(error: Exception) -> Exception | None:
     """The error with the operation, the types of its arguments and the user's line; None when it is about others."""
-    if type(error) is TypeError and (match := _CONTAINERS.search(str(error))) is not None:
+    if type(error) is TypeError and (match := re.search(_CONTAINERS, str(error))) is not None:
         return TypeError(
             f"{str(error).removesuffix('.')}. A {match[1]} is a container of numbers and arrays, not an array: pass "
             "np.array(…), or use np.stack inside the function."

@@ -85,6 +85,7 @@ class Op(ABC):
     is_movement: ClassVar[bool] = False  # moves numbers about, without arithmetic
     is_marker: ClassVar[bool] = False  # its results are its first arguments: it concerns derivatives alone
     contracts: ClassVar[bool] = False  # sums products over shared axes: its result costs much for its size
+    never_raises: ClassVar[bool] = False  # has a result for all arguments of its types
     returns_arguments: ClassVar[bool] = False  # its results are some of its arguments themselves
     overwrites: ClassVar[bool] = False  # it is x[…] = v, whose pull can reuse the memory of the cotangent
     size_fields: ClassVar[tuple[str, ...]] = ()  # its fields that hold sizes and positions
@@ -159,7 +160,7 @@ class Op(ABC):
 
     def may_raise(self, *types: ArrayType) -> bool:
         """Whether arguments of these types may make it raise; then it does not run before it must."""
-        return not self.is_view
+        return not (self.is_view or self.never_raises)
 
     def programs(self) -> dict[str, Program]:
         """The programs inside, by title, for printing and saving."""
@@ -236,14 +237,16 @@ C = TypeVar("C", bound=type[Op])
 def primitive(cls: C) -> C:
     """Declare a concrete primitive: a frozen dataclass with every rule answered.
 
-    A missing rule fails here, at import. Outside of this library a class may be declared anew, as in a notebook.
+    A missing rule fails here, at import. Outside of this library a class may be declared anew, as in a notebook; inside
+    of it where Ctrl-C has ended the import of its file, which is read again.
     """
     declared = record(repr=False)(cls)
     missing = sorted(getattr(declared, "__abstractmethods__", ()))
     if missing:
         raise TypeError(f"primitive {cls.__name__} does not answer: {', '.join(missing)}")
     other = PRIMITIVES.get(cls.__name__)
-    if other is not None and "adjoint" in (cls.__module__.split(".")[0], other.__module__.split(".")[0]):
+    modules = () if other is None or other.__module__ == cls.__module__ else (cls.__module__, other.__module__)
+    if any(module.split(".")[0] == "adjoint" for module in modules):
         raise TypeError(f"two primitives are called {cls.__name__}: {other.__module__} has one. Choose another name.")
     PRIMITIVES[cls.__name__] = declared
     return declared

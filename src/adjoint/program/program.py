@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import FrameType
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from adjoint.base.digests import digest
 from adjoint.base.numpy_warnings import with_lines_of_users
 from adjoint.base.origins import Origin, pin, unpin
 from adjoint.base.records import record
@@ -48,7 +48,7 @@ class Literal:
 Atom: TypeAlias = Var | Literal
 
 
-@dataclass(frozen=True, eq=False, init=False)
+@record(eq=False)
 class Equation:
     """outputs = op(inputs), where the user wrote it."""
 
@@ -155,7 +155,7 @@ class Program:
 
 def _digest(value: Value) -> Any:
     array = np.ascontiguousarray(value)
-    return str(array.dtype), array.shape, hashlib.sha256(array.tobytes()).hexdigest()
+    return str(array.dtype), array.shape, digest(array.tobytes()).hexdigest()
 
 
 def interpret(program: Program, args: Sequence[Value]) -> list[Value]:

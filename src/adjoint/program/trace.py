@@ -75,6 +75,7 @@ class Trace(ABC):
 
     def shade(self, array: Tracer, value: Value) -> None:
         """A write to an array of an outer transformation, kept inside: branches and bodies that are traced can."""
+        # not abstract: asked only of a trace whose `shades` is true, and most have no answer
         raise NotImplementedError
 
     def asked(self, x: Any) -> Value:
@@ -93,11 +94,11 @@ class Trace(ABC):
         return self.unrolls or (self.outer is not None and self.outer.is_unrolled())
 
     def recorded_inside(self) -> Trace | None:
-        """The branch or loop that is being recorded inside this transformation; None: there is none."""
-        live = _live.get()
-        if self.staged_by is None and live is not None and live.records and live.level > self.level:
+        """The innermost branch or loop that is being recorded inside this transformation; None: there is none."""
+        live, staging = _live.get(), self.staged_by
+        if live is not None and live.records and live.level > (self if staging is None else staging).level:
             return live
-        return self.staged_by
+        return staging
 
     def apply_one(self, op: Op, x: Tracer) -> Value:
         """`apply` of one argument."""
@@ -235,6 +236,9 @@ class Tracer:
     def has_tangent(self) -> bool:
         """Whether a derivative goes with the value, at its own level or below."""
         return isinstance(self._value, Tracer) and self._value.has_tangent()
+
+    # snapshot and _adopt have no body here, yet are not abstract: with ABC's metaclass every `isinstance(x, Tracer)`,
+    # which each operation asks, would run Python code.
 
     def snapshot(self) -> Tracer:
         """Another object with the same content: what a record keeps, since this one may be assigned to."""

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.ops.linalg.spectral_function import expand_with
 from adjoint.program.trace import running
 from adjoint.program.types import Value
 from adjoint.transform.taylor import Known, Taylor, TaylorTracer
@@ -26,6 +25,3 @@ def expansion(function: Callable[..., Any], x: Value, order: int) -> Sequence[Va
     zero = np.zeros_like(x)
     terms = [zero if c is None else np.broadcast_to(np.asarray(c), x.shape) for c in found]
     return [*terms, *[zero] * (order + 1 - len(terms))]
-
-
-expand_with(expansion)

@@ -19,9 +19,10 @@ from adjoint.ops.control.remat import Checkpoint
 from adjoint.ops.control.scan import zeros_beside
 from adjoint.program.program import Program, interpret
 from adjoint.program.record import Record, RecordTracer, record_program
-from adjoint.program.trace import Tracer, provide_programs, running
+from adjoint.program.trace import Tracer, running
 from adjoint.program.types import ArrayType, Value, type_of
 from adjoint.transform.batch import Batch, BatchTracer
+from adjoint.transform.expansion import expansion
 from adjoint.transform.forward import Forward, ForwardTracer
 from adjoint.transform.lines import LinedTape, lining, pins_restored
 from adjoint.transform.nonfinite import is_locating, new_tape
@@ -326,6 +327,7 @@ class Transformations:
     jet = staticmethod(jet_program)
     split = staticmethod(split_program)
     split_fixed = staticmethod(split_fixed)
+    expansion = staticmethod(expansion)
 
     @staticmethod
     def of_batch(batch: int) -> BatchTransformations:
@@ -345,4 +347,6 @@ class BatchTransformations(Transformations):
         return batched_program(program, mapped, size, forced, self._batch)
 
 
-provide_programs(Transformations)
+def provided() -> type[Transformations]:
+    """What traces hand over."""
+    return Transformations

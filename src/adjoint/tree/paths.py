@@ -13,7 +13,7 @@ __all__ = ["get", "paths", "replace"]
 
 T = TypeVar("T")
 
-_ATTRIBUTE = re.compile(r"\.?([^\W\d]\w*)")
+_ATTRIBUTE = r"\.?([^\W\d]\w*)"
 
 
 def paths(tree: Tree, root: str = "") -> list[str]:
@@ -72,9 +72,9 @@ def _labels(path: str) -> list[str]:
         if path[position] == "[":
             position, label = _bracket(path, position)
             steps.append(label)
-        elif (match := _ATTRIBUTE.match(path, position)) and (position == 0 or path[position] == "."):
+        elif (match := re.match(_ATTRIBUTE, path[position:])) and (position == 0 or path[position] == "."):
             steps.append(f".{match[1]}")
-            position = match.end()
+            position += match.end()
         else:
             raise TreeError(
                 f"The path {path!r} cannot be read from {path[position:]!r} on; write e.g. layers[0].w or ['w']."

@@ -10,6 +10,7 @@ import adjoint as ad
 from adjoint.api.control_flow import loops
 from adjoint.base.config import config
 from adjoint.base.errors import ControlFlowError, DtypeError, ShapeError, TreeError
+from tests.support.sweeps import sampled
 
 X = np.array([0.5, -1.25, 2.0], "f4")
 LANES = np.stack([X, 2 * X])
@@ -79,7 +80,7 @@ def _nested() -> Any:
 
 
 @pytest.mark.parametrize("listed", [1 << 20, 1], ids=["listed", "counted"])
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", sampled(WAYS, every=3))
 def test_the_index_gives_way_in_types(way: str, listed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The numbers of iterations stand in an array, or are counted where there are too many of them."""
     monkeypatch.setattr(loops, "MOST_LISTED", listed)

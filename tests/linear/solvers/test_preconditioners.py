@@ -9,6 +9,7 @@ import adjoint as ad
 from adjoint import linear
 from adjoint.base.errors import ShapeError, SolveError, TraceError
 from tests.linear.equations import HERMITIAN, POSITIVE, B, N, close
+from tests.support.sweeps import sampled
 
 SIZE = 80
 SCALES = np.logspace(0, 3, SIZE)
@@ -39,7 +40,7 @@ def test_fewer_iterations_and_the_same_solution(name, method):
     close(helped.value, scipy.sparse.linalg.spsolve(SPARSE.tocsc(), RIGHT))
 
 
-@pytest.mark.parametrize("name", MADE)
+@pytest.mark.parametrize("name", sampled(MADE, every=3))
 def test_the_derivative_is_that_of_the_equation(name):
     M = MADE[name](SKEW) if name != "incomplete_cholesky" else MADE[name](SPARSE)
     slope = ad.grad(lambda b: np.sum(linear.gmres(SKEW, b, preconditioner=M).value))(RIGHT)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import adjoint as ad
+from adjoint.api.control_flow.loops import try_until
 from adjoint.ops.control.batch_elements import (
     block_width,
     has_loops_over_elements,
@@ -17,6 +18,7 @@ from adjoint.ops.control.batch_elements import (
 )
 from adjoint.ops.control.cond import Cond
 from adjoint.ops.control.scan import Scan
+from adjoint.ops.control.while_loop import While
 from adjoint.program.program import Program
 from adjoint.program.subprograms import all_equations
 from adjoint.program.types import ArrayType, Size
@@ -110,6 +112,27 @@ def test_width_of_blocks(size: int, numbers: int, width: int) -> None:
 
 def test_loops_with_loops_inside_go_element_by_element() -> None:
     assert block_width(traced(root, 2.0), [ArrayType((), FLOAT)], 48) == 1
+
+
+def test_loops_around_attempts_go_in_blocks() -> None:
+    """A step is halved until it is small enough, which differs from element to element: as each by itself."""
+
+    def walk(x: Any, p: Any) -> Any:
+        def step(s: Any) -> Any:
+            t, y = s
+            tried = lambda h: np.abs(h * np.cos(3 * t) * p)
+            h = try_until(lambda h: tried(h) > 0.1, lambda h: h / 2, 0.6 + 0 * t)
+            return t + h, y + h * np.sin(p * t)
+
+        return ad.while_loop(lambda s: s[0] < x, step, (0 * x, p))[1]
+
+    xs, ps = np.random.default_rng(0).uniform(0.3, 4.0, (2, 24))
+    assert any(eq.op.once for eq in all_equations(traced(walk, 1.0, 1.0)) if isinstance(eq.op, While))
+    for f in (walk, ad.grad(walk, 1)):
+        found = ad.jit(ad.vmap(f))(xs, ps)
+        np.testing.assert_allclose(found, [f(x, p) for x, p in zip(xs, ps, strict=True)], rtol=1e-13)
+    (loop,) = [eq.op for eq in ad.jit(ad.vmap(walk)).lower(xs, ps).program.equations if isinstance(eq.op, Scan)]
+    assert loop.length == 3  # blocks of eight
 
 
 def test_what_a_dear_branch_is() -> None:

@@ -120,5 +120,5 @@ def test_bad_input() -> None:
     with pytest.raises(ValueError, match="our own methods"):
         optimize.minimize(rosenbrock, START, method="nelder-mead", certify=True)
     rule = optimize.inequality(lambda x: x[0] - 0.5)
-    with pytest.raises(ValueError, match="certify"):
-        optimize.minimize(rosenbrock, START, subject_to=rule, certify=True)
+    with pytest.raises(ValueError, match="with constraints certify is True"):
+        optimize.minimize(rosenbrock, START, subject_to=rule, certify={"mu": 1.0})

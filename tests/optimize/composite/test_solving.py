@@ -8,6 +8,7 @@ import adjoint as ad
 from adjoint import optimize
 from adjoint.base.errors import RuleError
 from adjoint.optimize import proximal, sets
+from tests.support.sweeps import sampled
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +34,7 @@ ALL = {
 
 
 @pytest.mark.row("16.4.1c")
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", sampled(ALL, every=2))
 def test_lasso_is_scikit_learns(name, diabetes):
     from sklearn.linear_model import Lasso
 
@@ -91,7 +92,7 @@ def test_the_dual_of_a_support_vector_machine_is_scikit_learns():
 
 
 @pytest.mark.row("16.4.2c")
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", sampled(ALL, every=3))
 def test_the_derivative_of_a_lasso(name, diabetes):
     X, y = diabetes
     method = ALL[name]

@@ -7,9 +7,10 @@ import adjoint as ad
 from adjoint import optimize
 from adjoint.optimize import LogBarrier, equality, inequality
 from tests.optimize.constrained.test_solving import PROBLEMS
+from tests.support.sweeps import sampled
 
 
-@pytest.mark.parametrize("name", list(PROBLEMS))
+@pytest.mark.parametrize("name", sampled(PROBLEMS, every=3))
 def test_published_problems(name: str) -> None:
     f, start, constraints, bounds, best = PROBLEMS[name]
     found = optimize.minimize(f, np.array(start), subject_to=constraints, bounds=bounds, method="interior point")

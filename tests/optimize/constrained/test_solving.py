@@ -6,6 +6,7 @@ import pytest
 import adjoint as ad
 from adjoint import optimize
 from adjoint.optimize import between, equality, inequality
+from tests.support.sweeps import sampled
 
 # Problems of Hock and Schittkowski, Test Examples for Nonlinear Programming Codes, 1981:
 # (f, start, constraints, bounds, the smallest value).
@@ -76,8 +77,10 @@ PROBLEMS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("method", ["sqp", "augmented lagrangian"])
-@pytest.mark.parametrize("name", PROBLEMS)
+@pytest.mark.parametrize(
+    "name, method",
+    sampled([(name, method) for name in PROBLEMS for method in ("sqp", "augmented lagrangian")], every=3),
+)
 def test_published_problems(name: str, method: str) -> None:
     f, start, constraints, bounds, smallest = PROBLEMS[name]
     found = optimize.minimize(f, np.array(start), subject_to=constraints, bounds=bounds, method=method, tol=1e-6)

@@ -1,4 +1,4 @@
-"""Where sequential quadratic programming gets stuck, the interior point method goes on."""
+"""Where sequential quadratic programming cannot start, the interior point method goes on."""
 
 import numpy as np
 import pytest
@@ -7,20 +7,21 @@ import adjoint as ad
 from adjoint import optimize
 from adjoint.optimize import equality
 
-
-def hs63(x):
-    return 1000 - x[0] ** 2 - 2 * x[1] ** 2 - x[2] ** 2 - x[0] * x[1] - x[0] * x[2]
+LINE = equality(lambda x: np.sum(x) - 1.0)
 
 
-RULES = [equality(lambda x: 8 * x[0] + 14 * x[1] + 7 * x[2] - 56), equality(lambda x: x @ x - 25)]
+def f(x):
+    return np.sum(np.array([1.0, 2.0, 3.0]) * x) - 0.1 * np.sum(np.log(x))
 
 
 @pytest.mark.parametrize("compiled", [False, True])
-def test_a_problem_on_which_one_method_is_stuck(compiled: bool) -> None:
-    """Problem 63 of Hock and Schittkowski; the smallest value is the published one."""
-    solve = lambda start: optimize.minimize(hs63, start, subject_to=RULES, bounds=(0.0, None))
-    found = (ad.jit(solve) if compiled else solve)(np.full(3, 2.0))
+def test_a_start_at_which_the_value_is_infinite(compiled: bool) -> None:
+    """The conditions are c + λ = 0.1 / x, with Σ x = 1: one equation for λ, solved by bisection."""
+    solve = lambda start: optimize.minimize(f, start, subject_to=LINE, bounds=(0.0, None))
+    found = (ad.jit(solve) if compiled else solve)(np.zeros(3))
     assert found.status == "converged"
-    np.testing.assert_allclose(found.fun, 961.7151721, rtol=1e-8)
-    alone = optimize.minimize(hs63, np.full(3, 2.0), subject_to=RULES, bounds=(0.0, None), method="sqp")
-    assert alone.status != "converged"
+    price = optimize.root_scalar(lambda v: np.sum(0.1 / (np.array([1.0, 2.0, 3.0]) + v)) - 1.0, bracket=(-0.99, 5.0))
+    np.testing.assert_allclose(found.value, 0.1 / (np.array([1.0, 2.0, 3.0]) + price.value), atol=1e-6)
+    with np.errstate(all="ignore"):
+        alone = optimize.minimize(f, np.zeros(3), subject_to=LINE, bounds=(0.0, None), method="sqp")
+    assert alone.status == "not finite"

@@ -37,6 +37,20 @@ def test_half_of_the_digits_are_not_lost():
     assert np.max(np.abs(found.value - exact)) < 1e-5 < np.max(np.abs(normal - exact))
 
 
+def test_the_rounding_of_the_cost_does_not_end_the_search():
+    """Residuals that are small differences of large numbers: their cost is less exact than its own rounding."""
+    t = np.linspace(0, 1, 12)
+    data = 2 * np.exp(-t) + 0.05 * np.cos(20 * t) + 1e-5 * np.vstack([np.eye(12), -np.eye(12)])
+    residual = lambda p, y: p[0] * np.exp(p[1] * t) - y
+    found = ad.jit(ad.vmap(lambda y: optimize.least_squares(residual, np.array([1.0, 0.0]), y, tol=1e-13)))(data)
+    assert set(found.status) == {"converged"}
+    for p, y in zip(found.value, data, strict=True):
+        r = residual(p, y)
+        J = np.stack([np.exp(p[1] * t), p[0] * t * np.exp(p[1] * t)], axis=1)
+        cosines = np.abs(J.T @ r) / np.linalg.norm(J, axis=0) / np.linalg.norm(r)
+        assert np.max(cosines) < 1e-12
+
+
 def test_units_of_the_unknowns_do_not_matter():
     t = np.linspace(0, 3, 40)
     y = 2 * np.exp(-1.5 * t) + 0.01 * np.sin(20 * t)

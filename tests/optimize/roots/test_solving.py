@@ -167,6 +167,9 @@ def test_derivatives_of_a_fixed_point():
         (lambda: optimize.root(lambda x: x, 1.0, method="newtn"), ValueError, "Did you mean newton"),
         (lambda: optimize.fixed_point(lambda x: x, 1.0, method="anderso"), ValueError, "Did you mean anderson"),
         (lambda: optimize.root(lambda x: x, np.array([1, 2])), ad.DtypeError, "astype"),
+        (lambda: optimize.root(lambda x: x, 1.0, method=optimize.Broyden), TypeError, r"write Broyden\(\)"),
+        (lambda: optimize.fixed_point(lambda x: np.ones(3), np.ones(2)), ad.ShapeError, r"T\(x\) has \(3,\)"),
+        (lambda: optimize.Anderson(memry=3), TypeError, "Did you mean memory"),
     ],
 )
 def test_bad_input_is_named(call, error, words):

@@ -7,7 +7,7 @@ import scipy.interpolate as theirs
 import adjoint as ad
 from adjoint.base.errors import UnsupportedError
 from adjoint.scipy import interpolate
-from tests.numpy.checking import Case, array, signed
+from tests.numpy.checking import Case, array, every_check, signed
 from tests.scipy.interpolate.agreement import equal, in_every_form
 from tests.scipy.signal.agreement import CHECKS
 
@@ -26,8 +26,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@every_check(CASES, CHECKS)
 def test_every_transformation(case, check):
     check(case)
 

@@ -8,7 +8,7 @@ import adjoint as ad
 from adjoint.base.config import config
 from adjoint.base.errors import TraceError
 from adjoint.scipy import interpolate
-from tests.numpy.checking import Case, array, signed
+from tests.numpy.checking import Case, array, every_check, signed
 from tests.scipy.interpolate.agreement import equal, in_every_form, same_curve, shapes
 from tests.scipy.signal.agreement import CHECKS
 
@@ -37,8 +37,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@every_check(CASES, CHECKS)
 def test_every_transformation(case, check):
     check(case)
 

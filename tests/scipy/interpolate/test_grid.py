@@ -6,7 +6,7 @@ import scipy.interpolate as theirs
 
 import adjoint as ad
 from adjoint.scipy import interpolate
-from tests.numpy.checking import Case, array, signed
+from tests.numpy.checking import Case, array, every_check, signed
 from tests.scipy.interpolate.agreement import equal, in_every_form
 from tests.scipy.signal.agreement import CHECKS
 
@@ -43,8 +43,7 @@ def sample(ndim: int, beyond: float) -> np.ndarray:
     return np.stack([rng.uniform(g[0] - beyond, g[-1] + beyond, (3, 2)) for g in GRID[:ndim]], axis=-1)
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@every_check(CASES, CHECKS)
 def test_every_transformation(case, check):
     check(case)
 

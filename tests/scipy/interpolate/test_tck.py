@@ -7,7 +7,7 @@ import scipy.interpolate as theirs
 import adjoint as ad
 from adjoint.base.errors import UnsupportedError
 from adjoint.scipy import interpolate
-from tests.numpy.checking import Case
+from tests.numpy.checking import Case, every_check
 from tests.scipy.interpolate.agreement import equal
 from tests.scipy.signal.agreement import CHECKS
 
@@ -34,8 +34,7 @@ def traced(f, *xs):
     return ad.vjp(f, *xs)[0]
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@every_check(CASES, CHECKS)
 def test_every_transformation(case, check):
     check(case)
 

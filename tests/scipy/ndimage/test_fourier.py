@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from adjoint.scipy import ndimage
-from tests.numpy.checking import Case, complex_array, signed
+from tests.numpy.checking import Case, complex_array, every_check, signed
 from tests.scipy.ndimage.agreement import same
 from tests.scipy.signal.agreement import CHECKS
 
@@ -19,8 +19,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@every_check(CASES, CHECKS)
 def test_every_transformation(case, check):
     check(case)
 

@@ -8,7 +8,7 @@ import adjoint as ad
 from adjoint.base.config import config
 from adjoint.base.errors import AdjointError
 from adjoint.scipy import ndimage
-from tests.numpy.checking import Case, complex_array, signed
+from tests.numpy.checking import Case, complex_array, every_check, signed
 from tests.scipy.ndimage.agreement import IMAGE, LINE, MODES, VOLUME, same
 from tests.scipy.signal.agreement import CHECKS
 
@@ -35,8 +35,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@every_check(CASES, CHECKS)
 def test_every_transformation(case, check):
     check(case)
 

@@ -6,7 +6,7 @@ import scipy.ndimage
 
 import adjoint as ad
 from adjoint.scipy import ndimage
-from tests.numpy.checking import Case, signed
+from tests.numpy.checking import Case, every_check, signed
 from tests.scipy.signal.agreement import CHECKS
 
 IMAGE = signed(4, 5)
@@ -27,8 +27,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@every_check(CASES, CHECKS)
 def test_every_transformation(case, check):
     check(case)
 

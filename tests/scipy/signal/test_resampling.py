@@ -7,7 +7,7 @@ import scipy.signal
 import adjoint as ad
 from adjoint.base.errors import UnsupportedError
 from adjoint.scipy import signal
-from tests.numpy.checking import Case, array, complex_array, signed
+from tests.numpy.checking import Case, array, complex_array, every_check, signed
 from tests.scipy.signal.agreement import CHECKS, same_in_every_form
 
 CASES = [
@@ -23,8 +23,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@every_check(CASES, CHECKS)
 def test_every_transformation(case, check):
     check(case)
 

@@ -7,7 +7,7 @@ import scipy.signal
 import adjoint as ad
 from adjoint.base.errors import UnsupportedError
 from adjoint.scipy import signal
-from tests.numpy.checking import Case, array, complex_array
+from tests.numpy.checking import Case, array, complex_array, every_check
 from tests.scipy.signal.agreement import CHECKS, same_in_every_form
 
 B, A = scipy.signal.butter(2, 0.4)
@@ -25,8 +25,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@every_check(CASES, CHECKS)
 def test_every_transformation(case, check):
     check(case)
 

@@ -7,7 +7,7 @@ import scipy.signal
 import adjoint as ad
 from adjoint.base.errors import UnsupportedError
 from adjoint.scipy import signal
-from tests.numpy.checking import Case, array
+from tests.numpy.checking import Case, array, every_check
 from tests.scipy.signal.agreement import CHECKS
 
 number = lambda x: np.float64(x)
@@ -27,8 +27,7 @@ CASES.append(Case("exponential", lambda tau: signal.windows.exponential(7, tau=t
 CASES.append(Case("shifted", lambda c: signal.windows.exponential(7, c, 2.0, sym=False), (number(1.5),)))
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@every_check(CASES, CHECKS)
 def test_every_transformation(case, check):
     check(case)
 

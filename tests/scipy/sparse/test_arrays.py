@@ -7,7 +7,7 @@ import adjoint as ad
 from adjoint.base.errors import AdjointError
 from adjoint.scipy import sparse
 from adjoint.scipy.sparse import SparseArray
-from tests.numpy.checking import Case
+from tests.numpy.checking import Case, every_check
 from tests.scipy.signal.agreement import CHECKS
 from tests.scipy.sparse.samples import DENSE, ENTRIES, OTHER, WIDE, dense, wide
 
@@ -66,10 +66,9 @@ FUNCTIONS = {
 }
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_every_transformation(name, check):
-    check(Case(name, lambda d: dense(FUNCTIONS[name](d)), (ENTRIES,)))
+@every_check([Case(name, lambda d, f=f: dense(f(d)), (ENTRIES,)) for name, f in FUNCTIONS.items()], CHECKS)
+def test_every_transformation(case, check):
+    check(case)
 
 
 @pytest.mark.parametrize("name", ["A @ A.T", "A + B", "multiply", "sum of columns", "slice"])

@@ -12,7 +12,7 @@ import adjoint as ad
 from adjoint.base.errors import ControlFlowError, UnsupportedError
 from adjoint.scipy.spatial import distance
 from adjoint.scipy.spatial.metrics import BOOLEAN, CANONICAL, NAMES
-from tests.numpy.checking import Case, array, signed
+from tests.numpy.checking import Case, array, every_check, signed
 from tests.scipy.signal.agreement import CHECKS
 
 U, V, W = array(4, seed=1), array(4, seed=2), array(4, seed=3)
@@ -56,8 +56,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@every_check(CASES, CHECKS)
 def test_every_transformation(case, check):
     check(case)
 

@@ -7,7 +7,7 @@ import scipy.stats as theirs
 import adjoint as ad
 from adjoint.base.errors import UnsupportedError
 from adjoint.scipy import stats
-from tests.numpy.checking import Case, array, signed
+from tests.numpy.checking import Case, array, every_check, signed
 from tests.scipy.signal.agreement import CHECKS
 from tests.scipy.stats.agreement import CUBE, A, parts, same
 
@@ -30,8 +30,7 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@every_check(CASES, CHECKS)
 def test_every_transformation(case, check):
     check(case)
 

@@ -8,7 +8,7 @@ import pytest
 import adjoint as ad
 from adjoint.base.errors import UnsupportedError
 from adjoint.scipy import stats
-from tests.numpy.checking import Case, array
+from tests.numpy.checking import Case, array, every_check
 from tests.scipy.signal.agreement import CHECKS
 from tests.scipy.stats.agreement import A, same
 
@@ -26,8 +26,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@every_check(CASES, CHECKS)
 def test_every_transformation(case, check):
     check(case)
 

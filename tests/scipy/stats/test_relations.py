@@ -7,7 +7,7 @@ import scipy.stats as theirs
 import adjoint as ad
 from adjoint.base.errors import UnsupportedError
 from adjoint.scipy import stats
-from tests.numpy.checking import Case
+from tests.numpy.checking import Case, every_check
 from tests.scipy.signal.agreement import CHECKS
 from tests.scipy.stats.agreement import A, W, X, Y, parts, same
 
@@ -24,8 +24,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@every_check(CASES, CHECKS)
 def test_every_transformation(case, check):
     check(case)
 

@@ -22,6 +22,7 @@ from adjoint.simplify.finish import finish
 from adjoint.simplify.loops.sums_in_place import add_in_place
 from tests.simplify.loops.indexing_loops import BATCH, LOOPS, element, nested, scan
 from tests.simplify.programs import program_of, same_results
+from tests.support.sweeps import sampled
 
 X = np.random.default_rng(0).uniform(0.1, 1.0, 100)
 V = np.cos(np.arange(100.0))
@@ -79,8 +80,9 @@ def _elements(atom: Atom) -> int:
     return math.prod(shape) if all(isinstance(n, int) for n in shape) else 0
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("f", LOOPS, ids=lambda f: f.__name__)
+@pytest.mark.parametrize(
+    "f, mode", sampled([(f, mode) for f in LOOPS for mode in MODES], every=3), ids=lambda v: getattr(v, "__name__", v)
+)
 def test_no_iteration_touches_a_whole_array(f: Any, mode: str) -> None:
     _, after = final(MODES[mode](f), X)
     assert copies(after, 81) == []

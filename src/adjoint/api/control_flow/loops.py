@@ -162,10 +162,15 @@ def while_loop(
     return _while("while_loop", condition, body, init, checkpoint, progress)
 
 
+def try_until(condition: Callable[[Any], Any], body: Callable[[Any], Any], init: Any) -> Any:
+    """`while_loop` for attempts, of which the first is as a rule the last: elements of a batch make them together."""
+    return _while("while_loop", condition, body, init, None, False, once=True)
+
+
 @with_lines_of_users
 def _while(
     name: str, condition: Callable[[Any], Any], body: Callable[[Any], Any], init: Any, checkpoint: Any,
-    progress: bool | str,
+    progress: bool | str, once: bool = False,
 ) -> Any:  # fmt: skip
     if progress:
         return report_progress(
@@ -194,6 +199,7 @@ def _while(
         len(test.captured),
         len(step.captured),
         plan_of(checkpoint, False, name),
+        once,
     )
     last = tree.unflatten(structure, fresh(loop(*test.captured, *step.captured, *carry), carry))
     return write_back_carry(generators, len(generators.positions), step, last)

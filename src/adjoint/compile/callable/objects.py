@@ -12,7 +12,6 @@ from __future__ import annotations
 import ctypes
 import functools
 import sys
-import sysconfig
 from collections.abc import Callable, Mapping
 from types import MethodType
 from typing import TYPE_CHECKING, Any
@@ -209,12 +208,21 @@ def _machine_code() -> machine.Loaded:
     return machine.Loaded(content, symbols())
 
 
+def _is_free_threaded() -> bool:
+    """Whether this Python was built without the lock of the interpreter."""
+    if not hasattr(sys, "_is_gil_enabled"):  # before there were such
+        return False
+    import sysconfig  # it takes a millisecond to load
+
+    return bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
+
+
 @functools.cache
 def fast_class(base: type[Entry]) -> type[Entry] | None:
     """The class with machine code under an `Entry` class; None where it cannot be made."""
     if base in _vectorcall_offsets:
         return base
-    if sys.implementation.name != "cpython" or sysconfig.get_config_var("Py_GIL_DISABLED"):
+    if sys.implementation.name != "cpython" or _is_free_threaded():
         return None  # the code knows CPython's objects, and counts on one thread at a time
     try:
         return _make_class(base)

@@ -1,7 +1,8 @@
 """Powers with an exponent that is known when the code is written.
 
 A small integer exponent is a chain of products (an error of at most (|n| - 1)/2 units in the last place), ±½ is a
-square root. Infinities, zeros and NaN come out as from NumPy, for which x^½ is `sqrt` and x^-½ is not.
+square root, ±1½ and ±2½ are both: x √x (up to 3 units).
+Infinities, zeros and NaN come out as from NumPy, for which x^½ is `sqrt` and x^-½ is not.
 """
 
 from __future__ import annotations
@@ -41,6 +42,12 @@ def known_power(f: Function, dtype: Dtype, x: Value, n: float) -> Value | None:
         root = f.intrinsic("sqrt", x)
         low = f.fcmp("oeq", x, f.same(x, -math.inf))
         return f.fdiv(one, f.select(low, f.same(x, math.inf), f.intrinsic("fabs", root)))
+    if abs(n) in (1.5, 2.5):
+        size = f.intrinsic("fabs", x)
+        base = f.fdiv(one, size) if n < 0 else size
+        found = f.fmul(by_squaring(base, int(abs(n)), f.fmul), f.intrinsic("sqrt", base))
+        negative = f.binary("and", f.fcmp("olt", x, f.same(x, 0.0)), f.fcmp("une", x, f.same(x, -math.inf)))
+        return f.select(negative, f.same(x, math.nan), found)
     return None
 
 

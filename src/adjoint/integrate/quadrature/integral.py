@@ -21,6 +21,7 @@ from adjoint.base.source import user_facing, warn_user
 from adjoint.debug import check
 from adjoint.implicit.vectors import to_arrays, to_vector
 from adjoint.integrate.derivative import detach, record_flat, types_of
+from adjoint.integrate.elsewhere import INTEGRAL, explain_name
 from adjoint.integrate.quadrature.adaptive import (
     CONVERGED,
     MAX_INTERVALS,
@@ -72,6 +73,13 @@ class Integral(Coded):
     code: Value
     evaluations: Value
     method: str = field(default="", metadata={"static": True})
+
+    def __getattr__(self, name: str) -> Any:
+        known = [k for k in (*self.__dataclass_fields__, *dir(type(self))) if not k.startswith("_")]
+        raise AttributeError(explain_name("an Integral", name, INTEGRAL, known))
+
+    def __getitem__(self, index: Any) -> Any:
+        raise TypeError("integrate.quad gives an Integral, not a pair: .value is the number, .error its estimate.")
 
     @property
     def converged(self) -> Any:

@@ -16,7 +16,7 @@ from adjoint.integrate.adjoints.reversible import scan_reversible
 from adjoint.integrate.calling import call_recorded
 from adjoint.integrate.control import Controller
 from adjoint.integrate.derivative import detach
-from adjoint.integrate.explicit import Step
+from adjoint.integrate.explicit import Method, Step
 from adjoint.integrate.reading import known_value, read_number, read_span, read_times, read_tolerance
 from adjoint.integrate.statuses import FINISHED, NOT_FINITE
 from adjoint.integrate.stepping import Plan, Settings, run
@@ -301,11 +301,10 @@ def _run_adaptive(plan: Plan, make: Any, layout: Layout, flat: Sequence[Value]) 
     return _Ended(ending.t, ending.y, ending.saved, ending.code, counts.steps, counts.rejections, counts.evaluations)
 
 
-class _Stepped:
+class _Stepped(Method):
     """A method for noise, as the loop of adaptive steps sees one: the state is (its own, W, ∫W)."""
 
     adaptive = True
-    stiff = implicit = symplectic = symmetric = reversible = takes_mass = False
     estimate_order = 1
     evaluations = 2
     controller = Controller(0.5, 0.0, safety=0.8, largest=4.0)

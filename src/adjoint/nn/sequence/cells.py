@@ -7,6 +7,7 @@ one matrix, (inputs, gates · width); in a loop they are apart, so that neither 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -35,7 +36,46 @@ def _drawn(rng: Any, gates: int, inputs: int, width: int, dtype: Any) -> list[Va
 
 
 @dataclass(frozen=True)
-class RNNCell:
+class _Cell(ABC):
+    """A cell whose state is h, zero at the start; its gates stand side by side in `input`, `recurrent` and `bias`."""
+
+    input: Value
+    recurrent: Value
+    bias: Value
+
+    @property
+    def width(self) -> int:
+        return self.recurrent.shape[0]
+
+    @property
+    def title(self) -> str:
+        return f"{type(self).__name__} {self.input.shape[0]} → {self.width}"
+
+    def start(self, batch: tuple[int, ...]) -> Any:
+        """The state 0."""
+        return np.zeros((*batch, self.width), self.recurrent.dtype)
+
+    def project(self, x: Any) -> Any:
+        x = checked_input(self, x, self.input, self.input.shape[0])
+        return _gates(x @ self.input + self.bias, self.width)
+
+    def recurrence(self) -> Any:
+        return _gates(self.recurrent, self.width)
+
+    @abstractmethod
+    def step(self, projected: Any, state: Any, recurrence: Any) -> Any:
+        """The next state."""
+
+    def output(self, state: Any) -> Value:
+        """What of a state is given to the outside."""
+        return state
+
+    def __call__(self, x: Any, state: Any, *, rng: Any = None) -> Any:
+        return self.step(self.project(x), state, self.recurrence())
+
+
+@dataclass(frozen=True)
+class RNNCell(_Cell):
     """h ← activation(x @ input + h @ recurrent + bias).
 
     ```python
@@ -45,9 +85,6 @@ class RNNCell:
     ```
     """
 
-    input: Value
-    recurrent: Value
-    bias: Value
     activation: Callable[[Any], Any] = tree.static(default=np.tanh)
 
     @classmethod
@@ -59,19 +96,7 @@ class RNNCell:
         input, recurrent, bias = _drawn(rng, 1, inputs, width, dtype)  # noqa: A001  (the field)
         return cls(input, recurrent, bias, activation)
 
-    @property
-    def width(self) -> int:
-        return self.recurrent.shape[0]
-
     __repr__ = shown
-
-    @property
-    def title(self) -> str:
-        return f"RNNCell {self.input.shape[0]} → {self.width}"
-
-    def start(self, batch: tuple[int, ...]) -> Value:
-        """The state 0."""
-        return np.zeros((*batch, self.width), self.recurrent.dtype)
 
     def project(self, x: Any) -> Value:
         return checked_input(self, x, self.input, self.input.shape[0]) @ self.input + self.bias
@@ -82,16 +107,9 @@ class RNNCell:
     def step(self, projected: Value, state: Value, recurrence: Value) -> Value:
         return self.activation(projected + state @ recurrence)
 
-    def output(self, state: Value) -> Value:
-        """What of a state is given to the outside."""
-        return state
-
-    def __call__(self, x: Any, state: Value, *, rng: Any = None) -> Value:
-        return self.step(self.project(x), state, self.recurrence())
-
 
 @dataclass(frozen=True)
-class LSTMCell:
+class LSTMCell(_Cell):
     """Long short-term memory: a state (h, c), and gates i, f, g, o, which stand in this order.
 
     i, f, g, o = σ(…), σ(…), tanh(…), σ(…) of x @ input + h @ recurrent + bias; c ← f c + i g; h ← o tanh c.
@@ -103,37 +121,16 @@ class LSTMCell:
     ```
     """
 
-    input: Value
-    recurrent: Value
-    bias: Value
-
     @classmethod
     @user_facing
     def init(cls, rng: Any, inputs: int, width: int, *, dtype: Any = np.float64) -> LSTMCell:
         """Uniform numbers between ±1/√width."""
         return cls(*_drawn(rng, 4, inputs, width, dtype))
 
-    @property
-    def width(self) -> int:
-        return self.recurrent.shape[0]
-
     __repr__ = shown
 
-    @property
-    def title(self) -> str:
-        return f"LSTMCell {self.input.shape[0]} → {self.width}"
-
     def start(self, batch: tuple[int, ...]) -> tuple[Value, Value]:
-        """The state 0."""
-        zeros = np.zeros((*batch, self.width), self.recurrent.dtype)
-        return zeros, zeros.copy()
-
-    def project(self, x: Any) -> tuple[Value, ...]:
-        x = checked_input(self, x, self.input, self.input.shape[0])
-        return _gates(x @ self.input + self.bias, self.width)
-
-    def recurrence(self) -> tuple[Value, ...]:
-        return _gates(self.recurrent, self.width)
+        return super().start(batch), super().start(batch)
 
     def step(
         self, projected: tuple[Value, ...], state: tuple[Value, Value], recurrence: tuple[Value, ...]
@@ -144,15 +141,11 @@ class LSTMCell:
         return special.expit(o) * np.tanh(c), c
 
     def output(self, state: tuple[Value, Value]) -> Value:
-        """What of a state is given to the outside."""
         return state[0]
-
-    def __call__(self, x: Any, state: tuple[Value, Value], *, rng: Any = None) -> tuple[Value, Value]:
-        return self.step(self.project(x), state, self.recurrence())
 
 
 @dataclass(frozen=True)
-class GRUCell:
+class GRUCell(_Cell):
     """Gated recurrent unit, with gates r, z and the candidate n, in this order.
 
     r, z = σ(…), σ(…) of x @ input + h @ recurrent + bias; n = tanh(its part of x @ input + bias + r · (its part of
@@ -164,9 +157,6 @@ class GRUCell:
     ```
     """
 
-    input: Value
-    recurrent: Value
-    bias: Value
     candidate_bias: Value
 
     @classmethod
@@ -176,36 +166,10 @@ class GRUCell:
         input, recurrent, bias = _drawn(rng, 3, inputs, width, dtype)  # noqa: A001  (the field)
         return cls(input, recurrent, bias, initializers.torch_linear(rng, (width,), dtype, fan=(width, width)))
 
-    @property
-    def width(self) -> int:
-        return self.recurrent.shape[0]
-
     __repr__ = shown
-
-    @property
-    def title(self) -> str:
-        return f"GRUCell {self.input.shape[0]} → {self.width}"
-
-    def start(self, batch: tuple[int, ...]) -> Value:
-        """The state 0."""
-        return np.zeros((*batch, self.width), self.recurrent.dtype)
-
-    def project(self, x: Any) -> tuple[Value, ...]:
-        x = checked_input(self, x, self.input, self.input.shape[0])
-        return _gates(x @ self.input + self.bias, self.width)
-
-    def recurrence(self) -> tuple[Value, ...]:
-        return _gates(self.recurrent, self.width)
 
     def step(self, projected: tuple[Value, ...], state: Value, recurrence: tuple[Value, ...]) -> Value:
         r, z, n = [state @ w for w in recurrence]
         r, z = special.expit(projected[0] + r), special.expit(projected[1] + z)
         candidate = np.tanh(projected[2] + r * (n + self.candidate_bias))
         return candidate + z * (state - candidate)
-
-    def output(self, state: Value) -> Value:
-        """What of a state is given to the outside."""
-        return state
-
-    def __call__(self, x: Any, state: Value, *, rng: Any = None) -> Value:
-        return self.step(self.project(x), state, self.recurrence())

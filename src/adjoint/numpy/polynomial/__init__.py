@@ -18,7 +18,6 @@ from adjoint.numpy.dispatch import as_array, is_traced
 from adjoint.numpy.polynomial import series
 from adjoint.numpy.polynomial.classes import make_class
 from adjoint.numpy.polynomial.series import Recurrence
-from adjoint.ops.operators import GENERAL
 from adjoint.program.types import Value
 
 
@@ -149,18 +148,6 @@ polynomial, chebyshev, legendre, hermite, hermite_e, laguerre = (
     Family(name, prefix, rule) for name, (prefix, rule) in _FAMILIES.items()
 )
 sys.modules |= {family.__name__: family for family in (polynomial, chebyshev, legendre, hermite, hermite_e, laguerre)}
-
-_unknown = GENERAL["function"]
-
-
-def _dispatched(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    """NumPy hands over some of its own functions of series, too; they are found by name when one is called."""
-    if getattr(function, "__module__", None) == "numpy.polynomial.polynomial":
-        return getattr(polynomial, function.__name__)(*args, **kwargs)
-    return _unknown(function, args, kwargs)
-
-
-GENERAL["function"] = _dispatched
 
 
 def __getattr__(name: str) -> Any:

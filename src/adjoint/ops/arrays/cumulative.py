@@ -32,6 +32,8 @@ def shifted(x: Value, axis: int, first: Value, *, backwards: bool = False) -> Va
 class CumSum(Linear):
     """zₖ = Σ xⱼ over j ≤ k, or over j ≥ k when reverse; each is the other's transpose."""
 
+    never_raises = True
+
     axis: int
     reverse: bool = False
 
@@ -62,6 +64,8 @@ class CumSum(Linear):
 @primitive
 class CumProd(Differential):
     """zₖ = zₖ₋₁ xₖ, so żₖ = xₖ żₖ₋₁ + zₖ₋₁ ẋₖ: a linear recurrence, exact also where elements are zero."""
+
+    never_raises = True
 
     axis: int
     reverse: ClassVar[bool] = False
@@ -98,6 +102,8 @@ class LinearRecurrence(Differential):
 
     Closed under differentiation.
     """
+
+    never_raises = True
 
     axis: int
     reverse: bool = False

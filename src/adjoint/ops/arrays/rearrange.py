@@ -283,6 +283,8 @@ class Imag(Linear):
 class Complex(Linear):
     """re + i im, without a product: infinite parts stay as they are."""
 
+    never_raises = True
+
     is_movement = True
 
     def evaluate(self, *xs: Value) -> Value:

@@ -227,6 +227,8 @@ class FlatReduction(Reduction, Flat):
 class ArgSort(Flat):
     """The order of the elements along an axis; stable, so that ties keep theirs."""
 
+    never_raises = True
+
     axis: int
 
     def evaluate(self, *xs: Value) -> Value:

@@ -21,6 +21,8 @@ class SearchSorted(Flat):
     (right).
     """
 
+    never_raises = True
+
     side: str
 
     def evaluate(self, *xs: Value) -> Value:
@@ -93,6 +95,8 @@ class ArgPartition(Flat):
 @primitive
 class Count(Flat):
     """z = start, start + 1, …: so many integers. Never written out as a constant, so that it is one for any length."""
+
+    never_raises = True
 
     size_fields = ("length",)
 

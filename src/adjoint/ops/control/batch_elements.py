@@ -12,15 +12,20 @@ rows takes the same blocks.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-from adjoint.program.program import Program
+import numpy as np
+
+from adjoint.ops.arrays.index import Gather
+from adjoint.ops.elementwise.select import Select
+from adjoint.program.program import Equation, Literal, Program, Var
 from adjoint.program.subprograms import all_equations
-from adjoint.program.types import ArrayType, Size
+from adjoint.program.types import ArrayType, Size, Value
 
 Notes = dict[tuple[Size, int], int]  # (size, batch) → elements of a block
 _notes: ContextVar[Notes | None] = ContextVar("adjoint_blocks_of_elements", default=None)
@@ -104,9 +109,64 @@ def _elements(kind: ArrayType) -> int:
     return math.prod(n for n in kind.shape if isinstance(n, int))
 
 
+def _may_raise(program: Program) -> list[Equation]:
+    """What may raise for numbers that it was not meant for. Effects know which elements they are for."""
+    return [
+        eq
+        for eq in all_equations(program)
+        if not (eq.op.programs() or eq.op.effect) and eq.op.may_raise(*[a.type for a in eq.inputs])
+    ]
+
+
+def is_fragile(program: Program) -> bool:
+    """Whether a program may raise for numbers that it was not meant for: those of elements that do not run it."""
+    return bool(_may_raise(program))
+
+
+def needs_indices(program: Program) -> bool:
+    """Whether it may raise for indices alone, which are zero where it does not matter: arrays that have elements."""
+    found = _may_raise(program)
+    return bool(found) and all(eq.op.has_indices and 0 not in eq.inputs[0].type.shape for eq in found)
+
+
+def guard_indices(program: Program) -> Program:
+    """The program with one more input, a truth value: its indices, at any depth, are zero where it is false."""
+    guard = Var(ArrayType((), np.dtype(bool)))
+    equations: list[Equation] = []
+    for eq in program.equations:
+        op: Any = eq.op
+        if op.has_indices:
+            first = len(eq.inputs) - op.parameters
+            inputs = list(eq.inputs)
+            for i, index in enumerate(inputs[first:], first):
+                if isinstance(index, Var):
+                    inputs[i] = chosen = Var(index.type)
+                    zero = Literal(index.type.dtype.type(0))
+                    equations.append(Equation(Select(), (index, zero, guard), (chosen,), quiet=True))
+            eq = dataclasses.replace(eq, inputs=tuple(inputs))
+        elif any(map(needs_indices, op.programs().values())):
+            op, position = op.guarded(guard_indices)
+            at = len(eq.inputs) if position is None else position
+            eq = dataclasses.replace(eq, op=op, inputs=(*eq.inputs[:at], guard, *eq.inputs[at:]))
+        equations.append(eq)
+    return Program((*program.inputs, guard), tuple(equations), program.outputs, program.constants)
+
+
+def stand_in(runs: Value, values: Sequence[Value], mapped: Sequence[bool]) -> list[Value]:
+    """The arguments of a program for a batch, those of an element that runs it in the place of all that do not."""
+    one = np.argmax(runs)
+    return [
+        np.where(np.reshape(runs, runs.shape + (1,) * (np.ndim(x) - 1)), x, Gather(1)(x, one)) if m else x
+        for x, m in zip(values, mapped, strict=True)
+    ]
+
+
 def block_width(body: Program, carries: Sequence[ArrayType], size: int) -> int:
-    """How many elements of a batch best go through a loop together: a divisor of their number."""
-    if any(eq.op.is_loop for eq in all_equations(body)):
+    """How many elements of a batch best go through a loop together: a divisor of their number.
+
+    With loops inside each goes by itself, unless these are tried once as a rule: how often others go round differs.
+    """
+    if any(eq.op.is_loop and not getattr(eq.op, "once", False) for eq in all_equations(body)):
         return 1
     largest = max(map(_elements, carries), default=1)
     limit = min(ELEMENTS // max(largest, 1), WIDEST)

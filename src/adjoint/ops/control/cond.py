@@ -1,8 +1,9 @@
 """`Cond`: one of several programs, chosen by an index.
 
 Under vmap with an index that differs between batch elements, each branch runs on its own elements; while a program is
-recorded, all branches run on all of them, and the results are selected; where it becomes machine code and a branch is
-dear, one element after the other takes its own branch.
+recorded, all branches run on all of them, and the results are selected (where a branch may raise, an element that takes
+it stands in for those that do not); where it becomes machine code and a branch is dear, one element after the other
+takes its own branch.
 """
 
 from __future__ import annotations
@@ -23,9 +24,17 @@ from adjoint.ops.control.base import (
     grouped_series,
     zeros,
 )
-from adjoint.ops.control.batch_elements import has_loops_over_elements, is_dear
+from adjoint.ops.control.batch_elements import (
+    guard_indices,
+    has_loops_over_elements,
+    is_dear,
+    is_fragile,
+    needs_indices,
+    stand_in,
+)
 from adjoint.ops.control.scan import in_blocks
 from adjoint.ops.effects import guarded, has_effects
+from adjoint.program.layout import is_sized
 from adjoint.program.op import primitive
 from adjoint.program.program import Program, interpret
 from adjoint.program.record import record_program
@@ -121,12 +130,19 @@ class Cond(Control):
         results: list[list[Value]] = []
         for i, p in enumerate(self.branches):
             mine, flags, values = p, mapped, operands
-            if has_effects(p):
+            watched, indexed = has_effects(p), needs_indices(p)
+            if watched or indexed:
                 last = len(self.branches) - 1
                 taken = np.equal(np.clip(index, 0, last), i)
-                mine, flags, values = guarded(p), (*mapped, True), [*operands, taken]
+                mine = guarded(p) if watched else guard_indices(p)
+                flags, values = (*mapped, True), [*operands, taken]
             with np.errstate(all="ignore"):  # batch elements of the other branches warn of nothing
-                results.append(interpret(trace.programs.batched(mine, flags, trace.size, forced)[0], values))
+                derived = trace.programs.batched(mine, flags, trace.size, forced)[0]
+                if is_fragile(p) and (watched or not indexed) and all(map(is_sized, derived.output_types)):
+                    own = (*mapped, False) if mine is not p else mapped  # the flag of effects is each element's own
+                    results.append(self._where_taken(index, i, derived, values, own))
+                else:
+                    results.append(interpret(derived, values))
         out: list[Value] = list(results[-1])
         for i in reversed(range(len(results) - 1)):
             chosen = np.less_equal(index, i)
@@ -135,6 +151,20 @@ class Cond(Control):
                 for a, b in zip(results[i], out, strict=True)
             ]
         return out
+
+    def _where_taken(self, index: Value, i: int, branch: Program, values: list[Value], mapped: Flags) -> list[Value]:
+        """The results of a branch where it is taken: an element that takes it stands in for others; zeros for none."""
+
+        def run(taken: Value, *args: Value) -> list[Value]:
+            return interpret(branch, stand_in(taken, args, mapped))
+
+        def leave_out(*_: Value) -> list[Value]:
+            return [np.zeros(t.shape, t.dtype) for t in branch.output_types]
+
+        taken = np.equal(np.clip(index, 0, len(self.branches) - 1), i)
+        types = [type_of(x) for x in (taken, *values)]
+        programs = tuple(record_program(half, types)[0] for half in (leave_out, run))
+        return list(Cond(programs)(np.any(taken).astype(np.int64), taken, *values))
 
     def jet(self, series: Sequence[list[Value]], trace: Any) -> Sequence[list[Value]]:
         active = active_series(series[1:])

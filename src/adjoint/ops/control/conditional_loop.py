@@ -10,9 +10,10 @@ import numpy as np
 
 from adjoint.ops.arrays.index import Gather, ScatterSet
 from adjoint.ops.control.base import Control, Flags, Guard, rearranged
+from adjoint.ops.control.batch_elements import guard_indices, is_fragile, needs_indices, stand_in
 from adjoint.ops.control.counted_loop import CountedLoop
 from adjoint.ops.effects import guarded, has_effects, silent
-from adjoint.program.program import Program, interpret
+from adjoint.program.program import Literal, Program, interpret
 from adjoint.program.record import record_program
 from adjoint.program.types import Value, type_of
 
@@ -111,25 +112,35 @@ class ConditionalLoop(CountedLoop):
     def _mask_finished(self, programs: Any, size: int, mapped: Flags, fewest: int = 1) -> Any:
         """Batch elements finish at different iterations: the loop runs while some go on, the others keep their carry.
 
-        The body reads the condition too: its constants are those of the condition, then its own.
+        The body reads the condition too: its constants are those of the condition, then its own. Indices of elements
+        that have finished are zero, so that they lie within bounds. Where the body may raise for another reason, an
+        element that goes on stands in for those that have finished: for them the next iteration need not exist.
+        Their rows are then its rows, so that no derivative meets numbers that no iteration had; constants and truth
+        values (the flag that an iteration was taken, in a batch of batches each element's own) are zero.
         """
         a, b = self.condition_constants, self.body_constants
         every = (True,) * self.carries
         outputs = len(self.body.outputs)
         condition, _ = programs.batched(self.condition, (*mapped[:a], *every), size, (True,))
-        watched = has_effects(self.body)
-        mine, flags = (guarded(self.body), (True,)) if watched else (self.body, ())
+        watched, indexed = has_effects(self.body), needs_indices(self.body)
+        mine = guarded(self.body) if watched else guard_indices(self.body) if indexed else self.body
+        flags = (True,) if watched or indexed else ()
         body, _ = programs.batched(mine, (*mapped[a : a + b], *every, *flags), size, (True,) * outputs)
+        is_constant = [isinstance(z, Literal) or z in self.body.constants for z in self.body.outputs]
+        replaced = is_fragile(self.body) and (watched or not indexed)
         again, _ = programs.batched(silent(self.condition), (*mapped[:a], *every), size, (True,))
 
         def step(*flat: Value) -> list[Value]:
             going = interpret(again, [*flat[:a], *flat[a + b :]])[0]
-            out = interpret(body, [*flat[a:], going] if watched else flat[a:])
+            values = stand_in(going, flat[a:], (*mapped[a : a + b], *every)) if replaced else flat[a:]
+            out = interpret(body, [*values, going] if flags else values)
             # what inner loops kept of their iterations is as long as they ran: a zero without a shape fits
             old = [*flat[a + b :], *[type_of(y).dtype.type(0) for y in out[self.carries :]]]
             return [
-                np.where(np.reshape(going, (size,) + (1,) * (np.ndim(y) - 1)), y, o)
-                for y, o in zip(out, old, strict=True)
+                y
+                if replaced and j >= self.carries and not is_constant[j] and y.dtype.kind in "fc"
+                else np.where(np.reshape(going, (size,) + (1,) * (np.ndim(y) - 1)), y, o)
+                for j, (y, o) in enumerate(zip(out, old, strict=True))
             ]
 
         tests, carry = condition.input_types[:a], condition.input_types[a:]

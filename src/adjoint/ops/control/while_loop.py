@@ -36,6 +36,7 @@ class While(ConditionalLoop):
     condition_constants: int
     body_constants: int
     checkpoint: Any = None
+    once: bool = False  # as a rule its body runs once: elements of a batch go through it together
 
     def evaluate(self, *xs: Value) -> Value:
         condition, body = Evaluator(self.condition), Evaluator(self.body)

@@ -21,6 +21,8 @@ class Select(Linear):
     The pull is again a select: the cotangent of the branch not taken is a true zero.
     """
 
+    never_raises = True
+
     is_movement = True
     is_selection = True
 

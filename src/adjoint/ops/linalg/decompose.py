@@ -70,11 +70,17 @@ class Cholesky(Stacked, Implicit):
     """L lower triangular with L Lᴴ = A, the diagonal of L positive.
 
     L⁻¹ Ȧ L⁻ᴴ = L⁻¹ L̇ + (L⁻¹ L̇)ᴴ, so L̇ = L Φ(L⁻¹ Ȧ L⁻ᴴ), where Φ takes the lower triangle and half of the diagonal.
-    Of A and Ȧ the lower triangle is read, with the real part of the diagonal; so gradients are zero above it.
+    Of A and Ȧ the lower triangle is read, with the real part of the diagonal; so gradients are zero above it. A matrix
+    that is not positive definite is an error, or, if not `checked`, has a factor of NaN.
     """
 
+    checked: bool = True
+
     def evaluate(self, *xs: Value) -> Value:
-        return np.linalg.cholesky(xs[0])
+        if self.checked:
+            return np.linalg.cholesky(xs[0])
+        # of a stack one that has none leaves the others theirs
+        return each_matrix(self, np.linalg.cholesky, [xs[0][None]], or_nan=True)[0]
 
     def result_type(self, *types: ArrayType) -> Any:
         (a,) = types

@@ -54,9 +54,9 @@ def in_blocks(stacks: Sequence[Value], shape: tuple[int, int]) -> tuple[Value, .
     )
 
 
-def out_of_blocks(z: Value, size: int) -> Value:
-    """The results of the blocks, stacked in front."""
-    return np.moveaxis(np.reshape(z, (*z.shape[:-2], size, z.shape[-2] // size, z.shape[-1])), -3, 0)
+def out_of_blocks(z: Value, size: int, rows: int) -> Value:
+    """The results of the blocks, of so many rows each, stacked in front."""
+    return np.moveaxis(np.reshape(z, (*z.shape[:-2], size, rows, z.shape[-1])), -3, 0)
 
 
 @primitive
@@ -124,7 +124,7 @@ class SparseProduct(Multilinear):
         if mapped[2] or mapped[3]:
             stacks = [x if m else np.broadcast_to(x, (size, *x.shape)) for x, m in zip(xs, mapped, strict=True)]
             blocks = in_blocks(stacks, (self.size, stacks[1].shape[-2]))
-            return out_of_blocks(SparseProduct(size * self.size)(*blocks), size)
+            return out_of_blocks(SparseProduct(size * self.size)(*blocks), size, self.size)
         return self(*aligned_stacks(xs[:2], mapped[:2], size), *xs[2:])
 
     def flops(self, xs: Sequence[Any], zs: Sequence[Any]) -> tuple[float, float] | None:

@@ -171,7 +171,10 @@ class Eigh(Stacked, AdaptsBasis, EighRules):
     lower: bool = True
 
     def evaluate(self, *xs: Value) -> Value:
-        return tuple(np.linalg.eigh(xs[0], "L" if self.lower else "U"))
+        (a,) = xs
+        if not np.isfinite(a).all() and not np.isfinite(np.tril(a) if self.lower else np.triu(a)).all():
+            raise np.linalg.LinAlgError("Eigenvalues did not converge")  # LAPACK may give finite numbers
+        return tuple(np.linalg.eigh(a, "L" if self.lower else "U"))
 
     def result_type(self, *types: ArrayType) -> Any:
         (a,) = types
@@ -265,6 +268,8 @@ class SVD(Stacked, AdaptsBasis, SVDRules):
     zeros = True
 
     def evaluate(self, *xs: Value) -> Value:
+        if not np.isfinite(xs[0]).all():
+            raise np.linalg.LinAlgError("SVD did not converge")  # LAPACK may not come to an end
         return tuple(np.linalg.svd(xs[0], full_matrices=self.full))
 
     def result_type(self, *types: ArrayType) -> Any:

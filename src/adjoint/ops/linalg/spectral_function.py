@@ -26,18 +26,10 @@ from adjoint.ops.elementwise.pointwise import aligned
 from adjoint.ops.linalg.matrices import check_square, factor_dtype, to_factor_dtype
 from adjoint.ops.linalg.workspace import spectral_derivative_workspace
 from adjoint.program.op import primitive
-from adjoint.program.trace import Tracer
+from adjoint.program.trace import Trace, Tracer
 from adjoint.program.types import ArrayType, Value, real_dtype
 
 TERMS = 12  # of the Taylor series that stands for a divided difference of close arguments
-
-Expansion = Callable[[Callable[..., Any], Value, int], Sequence[Value]]
-_expansion: list[Expansion] = []
-
-
-def expand_with(expansion: Expansion) -> None:
-    """`expansion(f, x, order)` gives the Taylor coefficients of f at each of the numbers x."""
-    _expansion[:] = [expansion]
 
 
 def applied(function: Callable[..., Any], x: Value) -> Value:
@@ -90,7 +82,7 @@ def _by_series(function: Callable[..., Any], points: Value, order: int, eps: flo
     """
     centre = np.mean(points, axis=0)
     with np.errstate(all="ignore"):
-        terms = _expansion[0](function, centre, order + TERMS)
+        terms = Trace.programs.expansion(function, centre, order + TERMS)
         polynomials = [np.ones_like(centre), *[np.zeros_like(centre)] * TERMS]
         for y in points - centre:
             for m in range(1, TERMS + 1):

@@ -56,6 +56,8 @@ def transform_length(n: int) -> int:
 class Fourier(Linear):
     """The transform of a complex array along some axes; `sign` is that of the exponent."""
 
+    never_raises = True
+
     axes: tuple[int, ...]
     sign: int
 
@@ -91,6 +93,8 @@ def real_transform_flops(size: int, n: int) -> float:
 class HalfSpectrum(Linear):
     """Half the spectrum of a real array along an axis, exponent -. Its adjoint is Re Σ_k z̄_k exp(2πi jk/n)."""
 
+    never_raises = True
+
     axis: int
 
     def evaluate(self, *xs: Value) -> Value:
@@ -117,6 +121,8 @@ class HalfSpectrum(Linear):
 @primitive
 class FromHalfSpectrum(Linear):
     """The real array of length n with half the spectrum x, times n: z_j = Re Σ_k w_k x_k exp(2πi jk/n)."""
+
+    never_raises = True
 
     axis: int
     n: int

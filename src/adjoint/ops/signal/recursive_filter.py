@@ -1,6 +1,6 @@
 """Recursive filters: what a sequence must be so that a filter of its own values gives another one."""
 
-# pyright: reportUnknownVariableType=false, reportMissingTypeStubs=false
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false, reportMissingTypeStubs=false
 from __future__ import annotations
 
 from collections.abc import Sequence

@@ -1,6 +1,7 @@
 """Each place of an axis as a weighted sum of few elements: interpolation between samples on a grid."""
 
-# pyright: reportUnknownArgumentType=false, reportMissingTypeStubs=false
+# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
+# pyright: reportMissingTypeStubs=false
 from __future__ import annotations
 
 from collections.abc import Sequence

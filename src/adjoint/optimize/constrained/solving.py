@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
+from adjoint import tree
 from adjoint.api.gradients import grad
 from adjoint.implicit.diagnosis import Watch, call_where
 from adjoint.implicit.equation import LinearizedEquation, Stacked
@@ -17,15 +18,16 @@ from adjoint.ops.implicit_solve import Equation, is_plain_array
 from adjoint.optimize.captured import close_over
 from adjoint.optimize.constrained.augmented import run_augmented
 from adjoint.optimize.constrained.barrier import LogBarrier, run_barrier
+from adjoint.optimize.constrained.conditions import certify_conditions, name_kinks
 from adjoint.optimize.constrained.constraints import Constraint, stack_constraints
 from adjoint.optimize.constrained.sparse_solvers import Oracles, Uno, has_uno, run_sparse
 from adjoint.optimize.constrained.sqp import Constrained, Found, all_inequalities, run_sqp
 from adjoint.optimize.derivatives import attach_envelope
 from adjoint.optimize.optimum import Optimum, Prices
 from adjoint.optimize.oracles import prepare_call
-from adjoint.optimize.programs.interior_point import find_active
+from adjoint.optimize.programs.active_set import find_active
 from adjoint.optimize.setting import Setting
-from adjoint.optimize.statuses import CONVERGED, INFEASIBLE, LINE_SEARCH_FAILED, NO_PROGRESS
+from adjoint.optimize.statuses import CONVERGED, INFEASIBLE, LINE_SEARCH_FAILED, NO_PROGRESS, NOT_FINITE
 from adjoint.program.program import Program, interpret
 from adjoint.program.trace import TRACED, primal
 from adjoint.program.types import Value
@@ -79,8 +81,9 @@ def choose_name(title: str, method: Any, size: int) -> str:
 
 
 def _try_again(problem: Constrained, v: Value, tol: Any, found: Found) -> Found:
-    """What the interior point method finds where the first one got stuck."""
+    """What the interior point method finds where the first one got stuck, or cannot start: it begins inside bounds."""
     stuck = (found.code == INFEASIBLE) | (found.code == LINE_SEARCH_FAILED) | (found.code == NO_PROGRESS)
+    stuck = stuck | (found.code == NOT_FINITE)
     good = np.logical_not(stuck)
     if not isinstance(good, TRACED) and good:
         return found
@@ -103,7 +106,7 @@ def read_constraints(title: str, subject_to: Any) -> list[Constraint]:
 
 def minimize_constrained(
     title: str, f: Callable[..., Any], x0: Any, args: tuple[Any, ...], subject_to: Any, *, method: Any, bounds: Any,
-    tol: Any, max_iterations: int | None, scale: Any, frozen: Any, check: str, has_aux: bool,
+    tol: Any, max_iterations: int | None, scale: Any, frozen: Any, check: str, has_aux: bool, certify: bool = False,
 ) -> Optimum:  # fmt: skip
     """`minimize` with constraints."""
     constraints = read_constraints(title, subject_to)
@@ -186,11 +189,17 @@ def minimize_constrained(
     fun = attach_envelope(valued, (x, prices), reports["fun"], (setting.known, *args))
     whole = setting.parts.merge(x, setting.fixed)
     aux = original(whole, *given)[1] if has_aux else None
+    certificate: Any = {"duality gap": reports["gap"]} if chosen == "interior point" else None
+    if certify:
+        known, theta, (at, y, z) = tree.map(primal, (setting.known, args, (x, *prices)))
+        problem, v = make(known, *theta), setting.unknowns.vector(at)
+        certificate = certify_conditions(chosen, problem, v, y, z, tol, reports["iterations"], second=size <= DENSE)
+    plain = not any(isinstance(leaf, TRACED) for leaf in tree.leaves((whole, given)))
+    note = name_kinks(original, constraints, whole, given, reports["code"]) if plain and not has_aux else ""
     return Optimum(
         whole, fun, reports["grad"], reports["code"], reports["iterations"], {"iteration": reports["iterations"]},
         reports["residual"], np.float64(tol), _split(setting, prices), None, None, None, aux,
-        f"{title} by {chosen}", feasible=reports["feasible"],
-        certificate={"duality gap": reports["gap"]} if chosen == "interior point" else None,
+        f"{title} by {chosen}", note, feasible=reports["feasible"], certificate=certificate,
     )  # fmt: skip
 
 

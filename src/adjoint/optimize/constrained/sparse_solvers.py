@@ -21,7 +21,7 @@ import numpy as np
 from adjoint.api.gradients import grad
 from adjoint.optimize.constrained.sqp import Constrained, Found
 from adjoint.optimize.iteration import as_code
-from adjoint.optimize.programs.interior_point import find_active
+from adjoint.optimize.programs.active_set import find_active
 from adjoint.optimize.statuses import CONVERGED, INFEASIBLE, MAX_ITERATIONS, NO_PROGRESS, NOT_FINITE, UNBOUNDED
 from adjoint.sparse.derivatives import SparseDerivative, hessian, jacobian
 

@@ -1,11 +1,15 @@
 """Sequential quadratic programming: quadratic models of the Lagrangian under linear models of the constraints.
 
-    minimize ½ dᵀB d + ∇fᵀd + ρ Σ t     subject to   -t ≤ h + ∇h d ≤ t,   g + ∇g d ≤ t,   t ≥ 0,   l ≤ x + d ≤ u
+    minimize ½ dᵀB d + ∇fᵀd     subject to   h + ∇h d = δ (y⁺ - y),   g + ∇g d ≤ δ (z⁺ - z),   l ≤ x + d ≤ u
 
-B is the Hessian of the Lagrangian, with eigenvalues that are made positive, and not smaller than what keeps steps
-short far from a solution. The relaxation by t, whose price ρ stays above the multipliers, always has a solution, and is
-exact where the constraints can be met. Steps are judged by the merit f + ρ (‖h‖₁ + ‖g⁺‖₁); one that is refused because
-of the curvature of the constraints is corrected once.
+B is the Hessian of the Lagrangian, made convex: along the constraints that hold by a multiple of ∇hᵀ∇h, which leaves
+the solution as it is, and elsewhere by positive eigenvalues. With the small weight δ there is always a solution: where
+the linear constraints contradict each other it is the one that violates them least, and where multipliers are not
+unique, those nearest to the last ones.
+
+Steps are judged by a filter: of the pairs (violation, f) seen, none may be better in both. A step that is refused
+because the constraints bend is corrected once. Where none is accepted, the violation alone is made smaller until the
+filter accepts again (restoration).
 """
 
 from __future__ import annotations
@@ -19,7 +23,8 @@ from adjoint.api.gradients import grad, value_and_grad
 from adjoint.api.jacobians import jacfwd, jacobian
 from adjoint.linear.solvers.iteration import both, either, loop
 from adjoint.optimize.iteration import as_code
-from adjoint.optimize.programs.interior_point import Program, polish, run_interior_point
+from adjoint.optimize.programs.active_set import polish, weigh_rows
+from adjoint.optimize.programs.interior_point import Program, Solved, run_interior_point
 from adjoint.optimize.statuses import (
     CONVERGED,
     INFEASIBLE,
@@ -35,7 +40,10 @@ from adjoint.program.types import Value
 __all__ = ["Constrained", "Found", "Point", "all_inequalities", "linearize", "measure_conditions", "run_sqp"]
 
 HALVINGS = 30
-STEEPEST = 1e10  # the price of violations at which a point that violates constraints is taken for infeasible
+FILTER = 24  # pairs that are remembered
+GIVE = 1e-9  # how much constraints give way, against the curvature
+LOUD = 1e6  # so many times the gradient: multipliers above it belong to constraints that contradict each other
+CONVEX = 10.0  # what is added along the constraints that hold, against the curvature
 
 
 class Constrained(NamedTuple):
@@ -83,17 +91,30 @@ class _State(NamedTuple):
     x: Value
     y: Value
     z: Value  # of g, lower and upper
-    price: Value
     value: Value
     gradient: Value
     h: Value
     g: Value
     h_jacobian: Value
     g_jacobian: Value
+    filter: Value  # rows (violation, value)
+    restores: Value  # whether only the violation counts
     residual: Value
     code: Value
     count: Value
     stalled: Value
+
+
+class _Trial(NamedTuple):
+    """A direction with its multipliers, and the point that it leads to."""
+
+    d: Value
+    y: Value
+    z: Value
+    h: Value  # at x + d
+    g: Value
+    accepted: Value
+    count: Value
 
 
 def _worst(v: Value) -> Value:
@@ -136,106 +157,175 @@ def linearize(problem: Constrained, x: Value) -> tuple[Value, ...]:
     return value, gradient, h, g, jacobians[0], jacobians[1]
 
 
-def _merit(problem: Constrained, x: Value, price: Value) -> Value:
-    h, g = problem.constraints(x)
-    return problem.f(x) + price * (np.sum(np.abs(h)) + np.sum(np.maximum(g, 0.0)))
+def _violation(h: Value, g: Value) -> Value:
+    return np.sum(np.abs(h)) + np.sum(np.maximum(g, 0.0))
 
 
-def _curvature(problem: Constrained, now: _State) -> Value:
-    """The Hessian of the Lagrangian, with eigenvalues that are positive and not too small."""
+class _Model(NamedTuple):
+    """The quadratic model of a step d = s u: ½ uᵀB u + gradientᵀu, in units s of the unknowns that balance B."""
+
+    s: Value
+    B: Value
+    gradient: Value
+
+
+def _balance(W: Value, x: Value) -> Value:
+    """Units s with which the rows of diag(s) W diag(s) are of size one, but not far above the size of x."""
+    s = np.ones(W.shape[0], W.dtype)
+    for _ in range(3):
+        rows = np.max(np.abs(s[:, None] * W * s), axis=1)
+        s = s / np.sqrt(np.where(rows > 0, rows, 1.0))
+    return np.minimum(s, 10.0 * (1.0 + np.abs(x)))
+
+
+def _curvature(problem: Constrained, now: _State) -> _Model:
+    """The model at a point, with eigenvalues of B that are positive and not too small."""
+    p = now.g.shape[0]
 
     def lagrangian(v: Value) -> Value:
         h, g = problem.constraints(v)
-        return problem.f(v) + np.sum(now.y * h) + np.sum(now.z[: g.shape[0]] * g)
+        return problem.f(v) + np.sum(now.y * h) + np.sum(now.z[:p] * g)
 
     H = jacfwd(grad(lagrangian))(now.x)
-    values, vectors = np.linalg.eigh(0.5 * (H + H.T))
-    far = np.max(np.abs(now.gradient + _pull(problem, now))) / (1.0 + np.max(np.abs(now.x)))
-    least = np.maximum(1e-8 * np.maximum(1.0, np.max(np.abs(values))), np.minimum(1.0, 0.05 * far))
-    return (vectors * np.maximum(np.abs(values), least)) @ vectors.T
+    H = 0.5 * (H + H.T)
+    holds = np.concatenate([np.ones_like(now.y), (now.z[:p] > np.maximum(-now.g, 0.0)).astype(H.dtype)])
+    C, c = np.concatenate([now.h_jacobian, now.g_jacobian], 0), np.concatenate([now.h, now.g])
+    s = _balance(H, now.x)
+    H, C = s[:, None] * H * s, C * s
+    w = CONVEX * weigh_rows(H, C, holds)
+    values, vectors = np.linalg.eigh(H + (C.T * w) @ C)
+    far = np.max(np.abs(s * (now.gradient + _pull(problem, now)))) / (1.0 + np.max(np.abs(now.x / s)))
+    least = np.maximum(1e-8 * np.maximum(1.0, np.max(np.abs(H))), np.minimum(1.0, 0.05 * far))
+    B = (vectors * np.maximum(np.abs(values), least)) @ vectors.T
+    return _Model(s, B, s * now.gradient + C.T @ (w * c))
 
 
-def _subproblem(
-    problem: Constrained, now: _State, B: Value, h: Value, g: Value, tol: float
-) -> tuple[Value, Value, Value, Value]:
-    """(d, y, z, how much of the linear constraints cannot be met)."""
+def _subproblem(problem: Constrained, now: _State, model: _Model, h: Value, g: Value) -> Solved:
+    """The quadratic program of a step, for values h and g of the constraints; its rows have length one."""
     n, m, p = now.x.shape[0], h.shape[0], g.shape[0]
-    dtype = now.x.dtype
-    k = m + p  # violations t
-    eye, zero = np.eye(k, dtype=dtype), lambda i, j: np.zeros((i, j), dtype)
-    P = np.concatenate([np.concatenate([B, zero(n, k)], 1), np.concatenate([zero(k, n), 1e-8 * eye], 1)], 0)
-    q = np.concatenate([now.gradient, now.price * np.ones(k, dtype)])
-    box = np.eye(n, dtype=dtype)
-    least, most = (now.x, now.x) if problem.lower is None else (now.x - problem.lower, problem.upper - now.x)
-    far = lambda v: np.where(np.isfinite(v), v, 1e6 * (1.0 + np.max(np.abs(now.x))))
-    rows = [
-        (now.h_jacobian, -eye[:m], -h),
-        (-now.h_jacobian, -eye[:m], h),
-        (now.g_jacobian, -eye[m:], -g),
-        (zero(k, n), -eye, np.zeros(k, dtype)),
-        (-box, zero(n, k), far(least)),
-        (box, zero(n, k), far(most)),
-    ]
-    rows = [row for row in (rows if problem.lower is not None else rows[:4]) if row[2].shape[0]]
-    G = np.concatenate([np.concatenate([a, b], 1) for a, b, _ in rows], 0)
-    right = np.concatenate([c for _, _, c in rows])
-    data = Program(P, q, zero(0, n + k), np.zeros(0, dtype), G, right)
-    found = polish(data, run_interior_point(data, tol, 60))
-    above, below, rest = found.z[:m], found.z[m : 2 * m], found.z[2 * m :]
-    return found.x[:n], above - below, np.concatenate([rest[:p], rest[p + k :]]), np.sum(np.maximum(found.x[n:], 0.0))
+    dtype, s = now.x.dtype, model.s
+    C = np.concatenate([now.h_jacobian, now.g_jacobian], 0) * s
+    sizes = np.sqrt(np.sum(C * C, axis=1))
+    sizes = np.where(sizes > 0, sizes, 1.0)
+    C = C / sizes[:, None]
+    give = GIVE / np.max(np.abs(model.B))
+    prices = sizes * np.concatenate([now.y, now.z[:p]])
+    c = -np.concatenate([h, g]) / sizes - give * prices
+    rows, right = [C[m:]], [c[m:]]
+    if problem.lower is not None and problem.upper is not None:
+        eye = np.eye(n, dtype=dtype)
+        for sign, distance in ((-1.0, now.x - problem.lower), (1.0, problem.upper - now.x)):
+            some = np.isfinite(distance)  # a bound that is infinite is a row of zeros
+            rows.append(sign * some[:, None] * eye)
+            right.append(np.where(some, distance / s, 1.0))
+    G = np.concatenate(rows, 0)
+    soft = (give * np.ones(m, dtype), give * np.concatenate([np.ones(p, dtype), np.zeros(G.shape[0] - p, dtype)]))
+    data = Program(model.B, model.gradient, C[:m], c[:m], G, np.concatenate(right))
+    found = polish(data, run_interior_point(data, 1e-10, 80, None, soft), soft)
+    units = np.concatenate([sizes[m:], *([s, s] if problem.lower is not None else [])])
+    return found._replace(x=s * found.x, y=found.y / sizes[:m], z=found.z / units)
+
+
+def _is_filtered(pairs: Value, violation: Value, value: Value) -> Value:
+    """Whether a pair is no better than one of the filter."""
+    return np.any(np.logical_and(violation >= (1.0 - 1e-5) * pairs[:, 0], value >= pairs[:, 1] - 1e-5 * pairs[:, 0]))
 
 
 def _step(problem: Constrained, now: _State, tol: Any, floor: Value) -> _State:
-    B = _curvature(problem, now)
-    d, y, z, missed = _subproblem(problem, now, B, now.h, now.g, 1e-10)
-    largest = np.maximum(_worst(y), _worst(z[: now.g.shape[0]]))
-    violation = np.sum(np.abs(now.h)) + np.sum(np.maximum(now.g, 0.0))
-    # the price must exceed the multipliers, and is raised where the relaxation did not meet what it could
-    raised = either(both(missed > 0.1 * violation, violation > tol), 10.0 * now.price, now.price)
-    price = np.maximum(raised, either(largest * 1.5 > now.price, 3.0 * largest, now.price))
-    predicted = -np.sum(now.gradient * d) - 0.5 * np.sum(d * (B @ d)) + price * (violation - missed)
-    merit = now.value + price * violation
-    good = lambda x, length: _merit(problem, x, price) <= merit - 1e-4 * length * np.maximum(predicted, 0.0)
-    full = good(now.x + d, 1.0)
-    # the constraints bend away from a full step: aim at where they really are
-    h, g = problem.constraints(now.x + d)
-    correction = _subproblem(problem, now, B, h - now.h_jacobian @ d, g - now.g_jacobian @ d, 1e-8)[0]
-    bent = both(np.logical_not(full), good(now.x + correction, 1.0))
-    start = either(bent, correction, d)
+    dtype = now.x.dtype
+    eps = np.finfo(dtype).eps
+    violation = _violation(now.h, now.g)
+    model = _curvature(problem, now)
+    # restoration: the shortest step to where the constraints hold, relative to x
+    short = _Model(1.0 + np.abs(now.x), np.eye(now.x.shape[0], dtype=dtype), np.zeros_like(now.x))
+    model = _Model(*[either(now.restores, a, b) for a, b in zip(short, model, strict=True)])
+
+    def is_descent(length: Value, d: Value) -> Value:
+        """Whether a step must make f smaller: the constraints nearly hold, and it promises to."""
+        predicted = length * np.sum(now.gradient * d)
+        promising = both(predicted < 0, np.maximum(-predicted, 0.0) ** 2.3 > violation**1.1)
+        return both(promising, violation <= 1e-8 * now.filter[0, 0])
+
+    def judge(x: Value, length: Value, d: Value) -> tuple[Value, Value, Value]:
+        """(h, g, whether a point is accepted)."""
+        h, g = problem.constraints(x)
+        value, there = problem.f(x), _violation(h, g)
+        predicted = length * np.sum(now.gradient * d)
+        noise = 10 * eps * (1.0 + np.abs(now.value))
+        descends = is_descent(length, d)
+        falls = value <= now.value + 1e-4 * predicted + noise
+        smaller = np.logical_or(there <= (1.0 - 1e-5) * violation, value <= now.value - 1e-5 * violation + noise)
+        good = both(either(descends, falls, smaller),
+                    np.logical_not(_is_filtered(now.filter, there, value)))  # fmt: skip
+        good = either(now.restores, there <= (1.0 - 1e-4 * length) * violation, good)
+        return h, g, both(good, both(np.isfinite(value), np.isfinite(there)))
+
+    def attempt(carry: Any) -> Any:
+        h, g, first, last = carry
+        found = _subproblem(problem, now, model, h, g)
+        x = problem.project(now.x + found.x)
+        h, g, accepted = judge(x, np.ones((), dtype), found.x)
+        trial = _Trial(found.x, found.y, found.z, h, g, accepted, last.count + 1)
+        is_first = last.count == 0
+        first = _Trial(*[either(is_first, a, b) for a, b in zip(trial, first, strict=True)])
+        # the constraints bend away from a full step: aim at where they really are
+        return h - now.h_jacobian @ found.x, g - now.g_jacobian @ found.x, first, trial
+
+    def needs_another(carry: Any) -> Any:
+        last = carry[3]
+        bent = both(np.logical_not(last.accepted), _violation(last.h, last.g) >= violation)
+        return np.logical_or(last.count == 0, both(bent, last.count < 2))
+
+    none = _Trial(np.zeros_like(now.x), now.y, now.z, now.h, now.g, np.bool_(False), np.int64(0))
+    _, _, first, last = loop(needs_another, attempt, (now.h, now.g, none, none))
+    chosen = _Trial(*[either(last.accepted, a, b) for a, b in zip(last, first, strict=True)])
 
     def halve(carry: Any) -> Any:
         length, count, _ = carry
         length = 0.5 * length
-        return length, count + 1, good(now.x + length * d, length)
+        return length, count + 1, judge(problem.project(now.x + length * first.d), length, first.d)[2]
 
     length, _, accepted = loop(
         lambda carry: both(np.logical_not(carry[2]), carry[1] < HALVINGS),
         halve,
-        (np.ones((), now.x.dtype), np.int64(0), np.logical_or(full, bent)),
+        (np.ones((), dtype), np.int64(0), last.accepted),
     )
-    x = problem.project(now.x + length * start)
+    x = problem.project(now.x + either(accepted, length, 0.0) * chosen.d)
     value, gradient, h, g, h_jacobian, g_jacobian = linearize(problem, x)
-    y, z = now.y + length * (y - now.y), now.z + length * (z - now.z)
+    # multipliers of linear constraints that contradict each other say nothing, nor do those of a restoration
+    rows = np.concatenate([now.h_jacobian, now.g_jacobian], 0) * model.s
+    pulls = np.concatenate([first.y, first.z[: g.shape[0]]])[:, None] * rows
+    tells = both(np.logical_not(now.restores), _worst(np.ravel(pulls)) <= LOUD * (1.0 + _worst(model.s * now.gradient)))
+    part = either(both(tells, accepted), length, 0.0)
+    y, z = now.y + part * (chosen.y - now.y), now.z + part * (chosen.z - now.z)
+    descended = both(accepted, is_descent(length, chosen.d))
+    entered = both(np.logical_not(now.restores), np.logical_not(descended))
+    at = np.arange(FILTER) == 1 + now.count % (FILTER - 1)
+    pair = np.stack([violation, now.value])
+    pairs = np.where(both(entered, violation > 0) * at[:, None], pair, now.filter)
+    blocked = _is_filtered(pairs, _violation(h, g), value)
+    restores = either(now.restores, blocked, np.logical_not(accepted))
     after = now._replace(
-        x=x, y=y, z=z, price=price, value=value, gradient=gradient, h=h, g=g, h_jacobian=h_jacobian,
-        g_jacobian=g_jacobian, count=now.count + 1,
+        x=x, y=y, z=z, value=value, gradient=gradient, h=h, g=g, h_jacobian=h_jacobian, g_jacobian=g_jacobian,
+        filter=pairs, restores=restores, count=now.count + 1,
     )  # fmt: skip
     residual = measure_conditions(problem, after)
     moved = np.max(np.abs(x - now.x)) / (1.0 + np.max(np.abs(x)))
     # at a vertex x has ended before its multipliers have
     explained = _explain(problem, after)
     better = measure_conditions(problem, explained)
-    use = both(moved <= 10 * np.finfo(x.dtype).eps, better < residual)
+    use = both(moved <= 10 * eps, better < residual)
     after = after._replace(y=either(use, explained.y, y), z=either(use, explained.z, z))
     residual = either(use, better, residual)
     violated = np.maximum(_worst(h), _worst(np.maximum(g, 0.0)))
-    stalled = either(moved <= 10 * np.finfo(x.dtype).eps, now.stalled + 1, 0)
+    stalled = either(moved <= 10 * eps, now.stalled + 1, 0)
     stuck = either(violated > 1e3 * tol, INFEASIBLE, NO_PROGRESS)
     code = either(residual <= tol, CONVERGED, either(stalled >= 3, stuck, RUNNING))
-    code = either(both(price > STEEPEST, violated > 1e3 * tol), INFEASIBLE, code)
-    failed = both(np.logical_not(accepted), code == RUNNING)
+    # nothing is left to restore, or nothing can be
+    failed = both(np.logical_not(accepted), np.logical_or(now.restores, violated <= tol))
+    failed = both(failed, code == RUNNING)
     code = either(failed, either(violated > 1e3 * tol, INFEASIBLE, LINE_SEARCH_FAILED), code)
-    code = either(value < floor, UNBOUNDED, code)
+    code = either(both(value < floor, violated <= 1e-3), UNBOUNDED, code)
     code = either(np.isfinite(residual), code, NOT_FINITE)
     return after._replace(residual=residual, code=as_code(code), stalled=as_code(stalled))
 
@@ -255,11 +345,13 @@ def run_sqp(problem: Constrained, x: Value, tol: Any, iterations: int) -> Found:
     x = problem.project(x)
     value, gradient, h, g, h_jacobian, g_jacobian = linearize(problem, x)
     zeros = lambda count: np.zeros(count, x.dtype)
-    price = np.maximum(10.0, 2.0 * _worst(gradient))
+    most = 1e4 * np.maximum(1.0, _violation(h, g))  # no step may violate more
+    pairs = np.full((FILTER, 2), np.inf, x.dtype)
+    pairs = np.where(np.arange(FILTER)[:, None] == 0, np.stack([most, -np.inf * np.ones_like(most)]), pairs)
     bounds = 0 if problem.lower is None else 2 * x.shape[0]
     first = _State(
-        x, zeros(h.shape[0]), zeros(g.shape[0] + bounds), price, value, gradient, h, g, h_jacobian, g_jacobian,
-        np.full((), np.inf, x.dtype) + 0 * value, as_code(RUNNING), np.int64(0), as_code(0),
+        x, zeros(h.shape[0]), zeros(g.shape[0] + bounds), value, gradient, h, g, h_jacobian, g_jacobian, pairs,
+        np.bool_(False), np.full((), np.inf, x.dtype) + 0 * value, as_code(RUNNING), np.int64(0), as_code(0),
     )  # fmt: skip
     floor = -1e9 * (1.0 + np.abs(value))  # below it the value is taken to fall without end
     finite = both(np.isfinite(value), np.all(np.isfinite(gradient)))

@@ -24,11 +24,11 @@ from adjoint.optimize.least_squares.losses import derive_loss, read_loss, rescal
 from adjoint.optimize.least_squares.marquardt import LevenbergMarquardt
 from adjoint.optimize.least_squares.problem import Products, Residuals
 from adjoint.optimize.least_squares.sparse_marquardt import SparseMarquardt
-from adjoint.optimize.limits import check_tolerance
+from adjoint.optimize.limits import check_tolerance, is_method
 from adjoint.optimize.minimizing import read_limits
 from adjoint.optimize.optimum import Optimum
 from adjoint.optimize.oracles import prepare_call
-from adjoint.optimize.setting import Setting
+from adjoint.optimize.setting import Setting, without_aux
 from adjoint.program.trace import TRACED
 from adjoint.program.types import Value
 
@@ -68,6 +68,7 @@ def least_squares(
     history: bool = False,
     differentiate: Any = "equation",
     check: str = "warn",
+    has_aux: bool = False,
     absolute: bool = False,
 ) -> Fit:
     """x that makes ½ ‖residual(x, *args)‖² smallest, or ½ c² Σ ρ((rᵢ/c)²) with a robust loss ρ and c = `loss_scale`.
@@ -87,7 +88,8 @@ def least_squares(
     ```
     """
     title = "least_squares"
-    rho, residual = read_loss(title, loss), prepare_call(residual)
+    rho, original, given_args = read_loss(title, loss), prepare_call(residual), args
+    residual = without_aux(title, original, "residuals") if has_aux else original
     if not isinstance(differentiate, Unrolled):
         (residual, jacobian), args = close_over_all((residual, jacobian), x0, args)
     own = None if isinstance(scale, str) else scale
@@ -144,8 +146,8 @@ def least_squares(
     name = chosen if isinstance(chosen, str) else type(chosen).__name__
     optimum = Optimum(
         whole, reports["fun"], reports["grad"], reports["code"], count, reports["evaluations"], reports["residual"],
-        tol if isinstance(tol, TRACED) else np.float64(tol), None, reports["active"], entries, None, None,
-        f"least_squares by {name}",
+        tol if isinstance(tol, TRACED) else np.float64(tol), None, reports["active"], entries, None,
+        original(whole, *given_args)[1] if has_aux else None, f"least_squares by {name}",
     )  # fmt: skip
     return _fit(setting, optimum, x, reports, args, absolute, shapes[-1] if shapes else None)
 
@@ -208,7 +210,7 @@ def _choose(title: str, method: Any, scaled: bool, size: int, sparsity: Any) -> 
             near = did_you_mean(method, known)
             raise ValueError(f"{title}: {method!r} is no method. {near or 'They are: ' + ', '.join(known) + '.'}")
         return METHODS[name](scaled=scaled)
-    if not all(hasattr(method, name) for name in ("init", "step", "done", "needs")) or "jacobian" not in method.needs:
+    if not is_method(title, method) or "jacobian" not in method.needs:
         raise TypeError(
             f"{title}: method is a {type(method).__name__}; it is one of {', '.join(METHODS)}, or an object that asks "
             "for residuals and Jacobians, e.g. LevenbergMarquardt()."

@@ -4,7 +4,8 @@
 
 D holds the largest norm that each column of J has had, so that units of the unknowns do not matter. p comes from an
 orthogonal factorization of J D⁻¹ and the singular values of its triangle; JᵀJ, which costs half of the digits, is
-never formed. A second-order correction along the geodesic, -½ J⁺ r''(p, p), follows curved valleys.
+formed only where columns are far from dependent. A second-order correction along the geodesic, -½ J⁺ r''(p, p),
+follows curved valleys.
 """
 
 from __future__ import annotations
@@ -20,10 +21,12 @@ from adjoint.optimize.iteration import as_code
 from adjoint.optimize.least_squares.problem import Residuals
 from adjoint.optimize.statuses import CONVERGED, NO_PROGRESS, NOT_FINITE, RUNNING
 from adjoint.program.types import Value
+from adjoint.scipy.linalg import solve_triangular
 
 __all__ = ["LevenbergMarquardt", "damp_step"]
 
-CLEAR = 1e-3  # pivots of R that differ by less leave no doubt about its rank, nor digits
+CLEAR = 1e-3  # pivots of J D⁻¹ that differ by less leave no doubt about its rank
+DOUBT = 1e6  # times the rounding of the cost: residuals may have lost so many digits in a difference
 STEPS = 30  # of the iteration for λ, which takes about five
 
 
@@ -161,7 +164,7 @@ class LevenbergMarquardt:
             q, lam = damp_step(factors, radius)
             regular = is_regular(problem, factors)
         else:
-            q, lam, regular = self._solve(problem, *compress(np.where(free, J / D, 0.0), r), radius)
+            q, lam, regular = self._solve(problem, state, free)
         p = q / D
         if problem.bounded:
             p = self._within(problem, x, problem.project(x + p), state, D, free) - x
@@ -179,8 +182,11 @@ class LevenbergMarquardt:
         size = norm(D * x)
         steady = problem.eps ** (2 / 3)
         still = length <= steady * size + problem.eps**2
-        hidden = both(promised <= 4 * problem.eps * state.value, np.abs(either(finite, fallen, 1.0 + 0 * fallen))
-                      <= 16 * problem.eps * state.value)  # fmt: skip
+        changed = np.abs(either(finite, fallen, 1.0 + 0 * fallen))
+        hidden = both(promised <= 4 * problem.eps * state.value, changed <= 16 * problem.eps * state.value)
+        # a residual is often the difference of two numbers much larger than it, and its cost as much less exact
+        doubtful = both(finite, both(promised <= DOUBT * problem.eps * state.value,
+                                     changed <= DOUBT * problem.eps * state.value))  # fmt: skip
         shrunk = np.minimum(0.25 * length, 0.5 * radius)
         shrunk = either(finite, shrunk, 0.1 * np.minimum(length, radius))
         grown = np.maximum(radius, 2.0 * length)
@@ -195,25 +201,36 @@ class LevenbergMarquardt:
             scaled, J_new = problem.jacobian(moved, raw)
             return raw, scaled, J_new, self._scale(J_new, D)
 
-        # below the rounding of the cost a step is believed where it makes the cosines much smaller
-        hidden = both(hidden, finite)
-        raw, scaled, J, D = problem.when(np.logical_or(good, hidden), here, lambda: (state.residuals, r, J, D))
+        # near the rounding of the cost a step is believed where it makes the cosines much smaller
+        raw, scaled, J, D = problem.when(np.logical_or(good, doubtful), here, lambda: (state.residuals, r, J, D))
         new = self._look(problem, moved, value, raw, scaled, J, D, new_radius, as_code(RUNNING))
-        polished = both(hidden, new.measure < 0.5 * state.measure)
+        polished = both(doubtful, new.measure < 0.5 * state.measure)
         good = np.logical_or(polished, both(good, no(hidden)))
         code = either(polished, RUNNING, code)
+        new_radius = either(polished, np.maximum(radius, new_radius), new_radius)
         new = problem.choose(good, new, state)._replace(radius=new_radius, code=as_code(code))
         return either(good, moved, x), new
 
-    def _solve(self, problem: Residuals, R: Value, c: Value, radius: Value) -> tuple[Value, Value, Any]:
-        """(D p, λ, whether every direction is determined): a whole Gauss-Newton step, or by singular values."""
-        sizes = np.abs(np.diagonal(R))
-        clear = both(np.all(np.isfinite(R)), np.min(sizes) > CLEAR * np.max(sizes))
-        whole = -np.linalg.solve(either(clear, R, np.eye(len(c), dtype=R.dtype)), c)
+    def _solve(self, problem: Residuals, state: _State, free: Value) -> tuple[Value, Value, Any]:
+        """(D p, λ, whether every direction is determined): a whole Gauss-Newton step, or by singular values.
+
+        Where the columns of A = J D⁻¹ are clearly independent AᵀA = L Lᵀ gives a step whose error, eps / CLEAR², is
+        one of the next step's start: no digit of the answer depends on it.
+        """
+        J, r, D, radius = state.jacobian, state.scaled, state.D, state.radius
+        eye = np.eye(problem.size, dtype=J.dtype)
+        used = free.astype(J.dtype) / D
+        N = used[:, None] * (J.T @ J) * used
+        sound = np.all(np.isfinite(N))
+        small = 16.0 * problem.size * problem.eps  # keeps L real
+        L = np.linalg.cholesky(either(sound, N, eye) + np.where(free, small, 1.0).astype(J.dtype) * eye)
+        pivots = np.diagonal(L)
+        clear = both(sound, np.min(pivots) > max(CLEAR, problem.eps**0.25) * np.max(pivots))
+        whole = -solve_triangular(L.T, solve_triangular(L, used * state.gradient, lower=True))
         inside = both(clear, norm(whole) <= radius)
 
         def by_values() -> tuple[Value, Value, Any]:
-            factors = decompose(R, c)
+            factors = factorize(J, D, r, free)
             return *damp_step(factors, radius), is_regular(problem, factors)
 
         return problem.when(inside, lambda: (whole, 0 * radius, radius == radius), by_values)

@@ -20,6 +20,8 @@ from adjoint.optimize.problem import Unknowns
 
 __all__ = ["Blocks", "find_blocks", "make_normal_solver", "make_schur_solver"]
 
+STRIP = 1_000_000  # numbers of a sparse matrix that are made dense at a time
+SPARSE_COST = 50.0  # a multiplication of a sparse product takes as long as so many of a dense one
 DENSE = 4000  # unknowns up to which the Schur complement is a dense matrix
 
 Solve = Callable[[Any], Any]  # g ↦ (JᵀJ + λ D²)⁻¹ g; SolveError where that is not positive definite
@@ -90,7 +92,7 @@ def make_normal_solver(J: Any, damping: Any) -> Solve:
 
 
 def make_schur_solver(J: Any, damping: Any, blocks: Blocks) -> Solve:
-    """By the Schur complement of the blocks."""
+    """By the Schur complement of the blocks: E = L Lᵀ and A = L⁻¹ W give S = F - AᵀA."""
     from scipy import linalg, sparse
 
     inside = np.zeros(J.shape[1], bool)
@@ -102,29 +104,42 @@ def make_schur_solver(J: Any, damping: Any, blocks: Blocks) -> Solve:
     if E.indptr[-1] != n:
         raise ShapeError("The blocks touch each other.")
     try:
-        inverse = np.linalg.inv(E.data)
+        inverse = np.linalg.inv(np.linalg.cholesky(E.data))
     except np.linalg.LinAlgError as problem:
         raise SolveError(str(problem)) from problem
-    Einv = sparse.bsr_array((inverse, E.indices, E.indptr), shape=E.shape)
-    W = Je.T @ Jf
-    EinvW = Einv.tocsr() @ W
+    L_inv = sparse.bsr_array((inverse, E.indices, E.indptr), shape=E.shape).tocsr()
+    A = L_inv @ (Je.T @ Jf)
     F = Jf.T @ Jf + sparse.diags_array(damping[~inside])
-    S = F - W.T @ EinvW
-    if S.shape[0] <= DENSE:
+    if F.shape[0] <= DENSE:
         try:
-            factor = linalg.cho_factor(S.toarray(), check_finite=False, overwrite_a=True)
+            factor = linalg.cho_factor(_complement(F, A), check_finite=False, overwrite_a=True)
         except linalg.LinAlgError as problem:
             raise SolveError(str(problem)) from problem
         solve_rest = lambda g: linalg.cho_solve(factor, g, check_finite=False)
     else:
-        solve_rest = factorize_definite(S)
+        solve_rest = factorize_definite(F - A.T @ A)
 
     def solve(g: Any) -> Any:
-        ge, gf = g[inside], g[~inside]
-        pf = solve_rest(gf - EinvW.T @ ge)
+        ge = L_inv @ g[inside]
+        pf = solve_rest(g[~inside] - A.T @ ge)
         found = np.empty_like(g)
-        found[inside] = Einv @ (ge - W @ pf)
+        found[inside] = L_inv.T @ (ge - A @ pf)
         found[~inside] = pf
         return found
 
     return solve
+
+
+def _complement(F: Any, A: Any) -> Any:
+    """The upper triangle of F - AᵀA as a dense matrix, from whichever product is cheaper: sparse, or strips of A."""
+    from scipy.linalg import get_blas_funcs
+
+    rows, width = A.shape
+    if SPARSE_COST * np.sum(np.diff(A.indptr).astype(float) ** 2) < 0.5 * rows * float(width) ** 2:
+        return (F - A.T @ A).toarray()
+    S = np.asfortranarray(F.toarray())
+    syrk: Any = get_blas_funcs("syrk", (S,))
+    strip = max(1, STRIP // width)
+    for begin in range(0, rows, strip):
+        S = syrk(-1.0, A[begin : begin + strip].toarray().T, beta=1.0, c=S, overwrite_c=True)
+    return S

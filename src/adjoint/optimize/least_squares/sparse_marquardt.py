@@ -19,7 +19,7 @@ from adjoint.base.suggestions import did_you_mean
 from adjoint.linear.operators.from_function import from_function
 from adjoint.linear.solvers.least_squares import lsmr
 from adjoint.optimize.iteration import as_code
-from adjoint.optimize.least_squares.marquardt import free_to_change
+from adjoint.optimize.least_squares.marquardt import DOUBT, free_to_change
 from adjoint.optimize.least_squares.normal_equations import Blocks, find_blocks, make_normal_solver, make_schur_solver
 from adjoint.optimize.least_squares.problem import Residuals
 from adjoint.optimize.statuses import CONVERGED, NO_PROGRESS, NOT_FINITE, RUNNING
@@ -29,6 +29,8 @@ __all__ = ["SparseMarquardt"]
 
 LINEAR = ("auto", "cholesky", "schur", "lsmr")
 PROBES = 8
+SLOW = 0.1  # a step that makes the cost smaller by less than this share,
+FINER = 0.1  # asks for as much more exact ones
 TRIALS = 30  # of larger λ, where JᵀJ + λ D² is not positive definite
 
 
@@ -43,6 +45,7 @@ class _State(NamedTuple):
     growth: Value  # ν
     blocks: Blocks | None
     measure: Value
+    forcing: Value  # how exactly products alone solve for a step
     code: Value
 
 
@@ -112,7 +115,8 @@ class SparseMarquardt:
             usable = free & (sizes > 0) & (length > 0)
             measure = np.max(np.where(usable, np.abs(g), 0.0) / np.where(usable, sizes * length, 1.0))
         measure = problem.dtype.type(measure)
-        return _State(value, g, r, J, scaled, D, damping, growth, blocks, measure, as_code(RUNNING))
+        forcing = problem.dtype.type(1e-4)
+        return _State(value, g, r, J, scaled, D, damping, growth, blocks, measure, forcing, as_code(RUNNING))
 
     def _estimate_sizes(self, J: Any, r: Value, g: Value) -> Value:
         """Lengths of the columns of J from products: E (Jᵀ z)² = diag JᵀJ for random signs z."""
@@ -129,7 +133,7 @@ class SparseMarquardt:
         if self.linear == "lsmr":
             scale = mask / D
             A = from_function(lambda u: J @ (scale * u), len(g), adjoint=lambda w: scale * (J.T @ w), range=len(r))
-            tol = float(np.clip(1e-2 * state.measure, 1e-12, 1e-4))
+            tol = min(float(np.clip(1e-2 * state.measure, 1e-12, 1e-4)), max(1e-12, float(state.forcing)))
             return scale * lsmr(A, -r, damp=np.sqrt(lam), tol=tol, max_iterations=2 * len(g) + 20).value
         if not np.all(free):
             from scipy import sparse
@@ -170,14 +174,21 @@ class SparseMarquardt:
         ends = (still or hidden) and (lam <= 1e-2 or state.measure <= 10 * problem.eps**0.5)
         stuck = (still and not good) or lam > 1e16
         code = CONVERGED if ends else NO_PROGRESS if stuck else RUNNING
-        if not good:
-            return x, state._replace(damping=lam * state.growth, growth=2 * state.growth, code=as_code(code))
-        calmer = max(1.0 / 3.0, 1.0 - (2.0 * float(ratio) - 1.0) ** 3)
+        refused = x, state._replace(damping=lam * state.growth, growth=2 * state.growth, code=as_code(code))
+        blur = DOUBT * problem.eps * state.value
+        doubtful = finite and promised <= blur and abs(fallen) <= blur
+        if not good and not doubtful:
+            return refused
+        calmer = max(1.0 / 3.0, 1.0 - (2.0 * float(ratio) - 1.0) ** 3) if good else 1.0
         damping = problem.dtype.type(max(float(lam) * calmer, 1e-15))
         J, scaled = self._derive(problem, moved, raw)
         two = problem.dtype.type(2.0)
         new = self._look(problem, moved, value, raw, J, scaled, D, damping, two, state.blocks)
-        return moved, new._replace(code=as_code(code))
+        # along a narrow valley only steps that are nearly exact get on
+        new = new._replace(forcing=state.forcing if ratio * promised > SLOW * state.value else FINER * state.forcing)
+        if doubtful and new.measure < 0.5 * state.measure:
+            return moved, new
+        return (moved, new._replace(code=as_code(code))) if good else refused
 
     def done(self, problem: Residuals, x: Value, state: _State) -> Value:
         """Where r is orthogonal to the columns of J, or vanishes."""

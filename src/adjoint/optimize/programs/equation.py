@@ -1,5 +1,11 @@
 """Derivatives of the solution of a program: the equations of its active set, with one factorization at a point.
 
+    | P  Cᵀ | t = r       C: the rows of A, and of G where they are active
+    | C  0  |
+
+has the same solution with P + CᵀWC in the place of P, which is positive definite where the solution is unique; its
+Cholesky factor, and that of the Schur complement of it, serve all right sides.
+
 A constraint that holds without pressing (multiplier and slack are both zero) is weakly active: the solution then has a
 derivative for each direction. Forward mode on plain values gives it, by principal pivoting; else the constraint is
 taken for an equation, with a warning.
@@ -9,20 +15,72 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
 from adjoint.implicit.diagnosis import Watch, call_where
-from adjoint.implicit.equation import Stacked, factor_or_nan
+from adjoint.implicit.equation import Stacked
 from adjoint.ops.implicit_solve import Equation, is_plain_array, is_same
-from adjoint.optimize.programs.interior_point import Program, conditions_matrix, find_active
+from adjoint.ops.linalg.decompose import Cholesky
+from adjoint.optimize.programs.active_set import find_active, weigh_rows
+from adjoint.optimize.programs.interior_point import Program
 from adjoint.program.program import Program as Recorded
-from adjoint.program.trace import TRACED, Tracer, primal
+from adjoint.program.trace import TRACED, Tracer, bind, primal
 from adjoint.program.types import Value
 from adjoint.scipy import linalg
 
 __all__ = ["ProgramEquation"]
+
+
+class _Factors(NamedTuple):
+    """Of the equations of an active set: L Lᵀ = P + CᵀWC, U = L⁻¹Cᵀ, and S Sᵀ = UᵀU, one where a row does not hold."""
+
+    C: Value
+    holds: Value
+    w: Value
+    L: Value
+    U: Value
+    S: Value
+
+    def solve(self, r1: Value, r2: Value) -> tuple[Value, Value]:
+        """(x, λ) with P x + Cᵀλ = r₁ and C x = r₂; λ is zero where a row does not hold."""
+        down = lambda T, v: linalg.solve_triangular(T, v, lower=True)
+        up = lambda T, v: linalg.solve_triangular(T, v, lower=True, trans=1)
+        r2 = self.holds * r2
+        v = down(self.L, r1 + self.C.T @ (self.w * r2))
+        prices = self.holds * up(self.S, down(self.S, self.U.T @ v - r2))
+        return up(self.L, v - self.U @ prices), prices
+
+
+def _factor(data: Program, active: Value) -> _Factors:
+    """A pivot that is zero but for rounding is NaN: then something is not determined."""
+    P, dtype = data.P, data.q.dtype
+    holds = np.concatenate([np.ones(data.b.shape[0], dtype), active.astype(dtype)])
+    C = holds[:, None] * np.concatenate([data.A, data.G], 0)
+    w = primal(weigh_rows(P, C, holds))
+
+    def factor(K: Value) -> Value:
+        L = bind(Cholesky(checked=False), K)
+        size = 100 * K.shape[0] * np.finfo(dtype).eps * primal(np.diagonal(K))
+        lost = np.any(primal(np.diagonal(L)) ** 2 <= size)
+        return L + np.where(lost, np.nan, 0.0).astype(dtype)
+
+    L = factor(P + (C.T * w) @ C)
+    U = linalg.solve_triangular(L, C.T, lower=True)
+    return _Factors(C, holds, w, L, U, factor(U.T @ U + np.diag(1.0 - holds)) if holds.shape[0] else U.T @ U)
+
+
+def _solve_all(data: Program, known: _Factors, b: Sequence[Value], adjoint: bool) -> list[Value]:
+    """t with ∂F t = b, where F has rows for y, z and x; a price that does not press is zero, and stays so."""
+    m, G = data.b.shape[0], data.G
+    by, bz, bx = b
+    free = 1.0 - known.holds[m:]
+    if adjoint:
+        x, prices = known.solve(bx, np.concatenate([by, bz]))
+        return [prices[:m], prices[m:] + free * (bz - G @ x), x]
+    x, prices = known.solve(bx - G.T @ (free * bz), np.concatenate([by, bz]))
+    return [prices[:m], prices[m:] + free * bz, x]
 
 
 @final
@@ -48,19 +106,18 @@ class ProgramEquation:
         memory = memory if all(map(is_plain_array, values)) else {}
         known = memory.get("factors")
         if known is None or not is_same(known[0], values):
-            known = (values, factor_or_nan(conditions_matrix(data, active)))
+            known = (values, _factor(data, active))
             memory["factors"] = known
-        vector = np.concatenate([np.ravel(part) for part in b])
         weak = self._find_weak(z, slack, h)
         if weak is not None and not isinstance(weak, TRACED) and np.any(weak):
             is_direction = not adjoint and not any(isinstance(v, Tracer) for v in (*theta, *x, *b))
             if is_direction:
-                return self._split(self._solve_direction(data, active, weak, vector), x)
+                return self._solve_direction(data, active, weak, b)
             self._say_weak(weak)
-        t = linalg.lu_solve(known[1], vector, trans=1 if adjoint else 0)
+        t = _solve_all(data, known[1], b, adjoint)
         is_solved = np.all(np.isfinite(primal(point)))
-        t = t * np.where(is_solved, 1.0, np.nan).astype(t.dtype)
-        return self._split(self._look(t, weak, is_solved), x)
+        self._look(t, weak, is_solved)
+        return [part * np.where(is_solved, 1.0, np.nan).astype(part.dtype) for part in t]
 
     def _find_weak(self, z: Value, slack: Value, h: Value) -> Any:
         if self.watch.check == "ignore" or not h.shape[0]:
@@ -71,18 +128,18 @@ class ProgramEquation:
             np.abs(slack) <= eps * (1.0 + np.max(np.abs(primal(h))))
         )
 
-    def _look(self, t: Value, weak: Any, is_solved: Any) -> Value:
+    def _look(self, t: Sequence[Value], weak: Any, is_solved: Any) -> None:
         if self.watch.check == "ignore":
-            return t
+            return
         # of what has no solution the status tells, and the derivative is NaN like the solution
-        lost = np.logical_and(np.logical_not(np.all(np.isfinite(primal(t)))), is_solved)
+        finite = np.all(np.isfinite(np.concatenate([primal(part) for part in t])))
+        lost = np.logical_and(np.logical_not(finite), is_solved)
         if isinstance(lost, TRACED):
             call_where(lost, lambda *_: self._say_singular())
         elif lost:
             self._say_singular()
         if isinstance(weak, TRACED):
             call_where(np.any(weak), self._say_weak, weak)
-        return t
 
     def _say_singular(self) -> None:
         self.watch.say(
@@ -99,27 +156,22 @@ class ProgramEquation:
             "direction."
         )
 
-    def _solve_direction(self, data: Program, active: Any, weak: Any, b: Any) -> Any:
+    def _solve_direction(self, data: Program, active: Any, weak: Any, b: Sequence[Any]) -> list[Any]:
         """The one-sided derivative: of each weak constraint its slack or its multiplier moves, and not below zero."""
-        m, holds = data.b.shape[0], np.array(active)
+        holds = np.array(active)
         rows = np.flatnonzero(weak)
-        t = np.full(len(b), np.nan)
         for _ in range(2 ** min(len(rows), 12) + len(rows)):
-            right = b.copy()
-            right[m + rows[~holds[rows]]] = 0.0  # these keep their multiplier, zero
-            t = np.linalg.solve(conditions_matrix(data, holds), right)
-            pressure, slack = t[m : m + len(weak)], b[m : m + len(weak)] - data.G @ t[m + len(weak) :]
-            size = 1e-12 * (1.0 + np.max(np.abs(t)))
-            wrong = [i for i in rows if (pressure[i] if holds[i] else slack[i]) < -size]
+            right = b[1].copy()
+            right[rows[~holds[rows]]] = 0.0  # these keep their multiplier, zero
+            t = _solve_all(data, _factor(data, holds), [b[0], right, b[2]], adjoint=False)
+            pressure, slack = t[1], b[1] - data.G @ t[2]
+            size = 1e-12 * (1.0 + max(float(np.max(np.abs(part), initial=0.0)) for part in t))
+            wrong = [i for i in rows if not (pressure[i] if holds[i] else slack[i]) >= -size]
             if not wrong:
                 return t
             holds[wrong[0]] = not holds[wrong[0]]
         self.watch.say("no one-sided derivative was found: the second-order conditions fail at the solution.")
-        return np.full_like(t, np.nan)
-
-    def _split(self, t: Value, x: Sequence[Value]) -> list[Value]:
-        m, p = x[0].shape[0], x[1].shape[0]
-        return [t[:m], t[m : m + p], t[m + p :]]
+        return [np.full_like(part, np.nan) for part in b]
 
     def batched(self, residual: Recorded, mapped: tuple[bool, ...], size: int) -> Equation:
         return Stacked(self, residual, mapped, size)

@@ -16,10 +16,11 @@ from adjoint.linear.solvers.iteration import TRACED, either
 from adjoint.optimize.derivatives import attach_envelope
 from adjoint.optimize.optimum import Optimum, Prices
 from adjoint.optimize.programs import sparse_programs  # as a module: sets are programs, and programs use sets
+from adjoint.optimize.programs.active_set import find_active, polish, run_warm
 from adjoint.optimize.programs.certificate import Certificate, check_convex, read_matrix
 from adjoint.optimize.programs.equation import ProgramEquation
 from adjoint.optimize.programs.foreign import has_clarabel, solve_elsewhere
-from adjoint.optimize.programs.interior_point import Program, find_active, polish, prove, run_interior_point
+from adjoint.optimize.programs.interior_point import Program, prove, run_interior_point
 from adjoint.optimize.statuses import INFEASIBLE, UNBOUNDED
 from adjoint.program.trace import primal
 from adjoint.program.types import Value
@@ -246,8 +247,11 @@ def _solve(
         program = Program(*[theta[name] for name in Program._fields])
         with np.errstate(all="ignore"):
             if elsewhere is None:
-                known = None if before is None else (before["x"], before["equality"], before["inequality"])
-                found = run_interior_point(program, tol, max_iterations, known)
+                if before is None:
+                    found = run_interior_point(program, tol, max_iterations)
+                else:
+                    known = (before["x"], before["equality"], before["inequality"])
+                    found = run_warm(program, tol, max_iterations, *known)
             else:
                 found = solve_elsewhere(title, elsewhere, program, tol)
             proof = prove(program, found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
@@ -14,19 +15,19 @@ from adjoint.implicit import conditions
 from adjoint.implicit.approximate import Unrolled
 from adjoint.implicit.function import ImplicitFunction
 from adjoint.implicit.roots import equation_for
-from adjoint.linear.solvers.iteration import TRACED, either
+from adjoint.linear.solvers.iteration import TRACED, both, either, no
 from adjoint.optimize.captured import close_over
 from adjoint.optimize.iteration import Iterate, as_code, run
 from adjoint.optimize.least_squares.marquardt import LevenbergMarquardt
 from adjoint.optimize.least_squares.problem import Residuals
-from adjoint.optimize.limits import check_tolerance
+from adjoint.optimize.limits import check_tolerance, is_method
 from adjoint.optimize.minimizing import read_limits
 from adjoint.optimize.optimum import Optimum
 from adjoint.optimize.oracles import prepare_call
 from adjoint.optimize.roots.anderson import Anderson, Picard
-from adjoint.optimize.roots.newton import Broyden, NewtonRoot
-from adjoint.optimize.setting import Setting
-from adjoint.optimize.statuses import CONVERGED, SINGULAR
+from adjoint.optimize.roots.newton import Broyden, NewtonRoot, solve_square
+from adjoint.optimize.setting import Setting, without_aux
+from adjoint.optimize.statuses import CONVERGED, NO_PROGRESS, SINGULAR
 from adjoint.program.trace import live_trace
 from adjoint.sparse.derivatives import jacobian as sparse_jacobian
 
@@ -50,7 +51,7 @@ def _choose(title: str, method: Any, known: dict[str, Any]) -> Any:
             near = did_you_mean(method, known)
             raise ValueError(f"{title}: {method!r} is no method. {near or 'They are: ' + ', '.join(known) + '.'}")
         return known[method.lower()]()
-    if not all(hasattr(method, name) for name in ("init", "step", "done", "needs")):
+    if not is_method(title, method):
         raise TypeError(f"{title}: method is a {type(method).__name__}; it is one of: {', '.join(known)}.")
     return method
 
@@ -73,6 +74,7 @@ def root(
     history: bool = False,
     differentiate: Any = "equation",
     check: str = "warn",
+    has_aux: bool = False,
 ) -> Optimum:
     """x with F(x, *args) = 0, from x0: as many equations as unknowns, in any trees.
 
@@ -90,10 +92,13 @@ def root(
     ```
     """
     title = "root"
-    F = prepare_call(F)
-    return _solve(title, F, F, x0, args, method, ROOTS, bounds, tol, scale, frozen,
-                  read_limits(title, max_iterations, max_evaluations, history, callback, stop, progress),
-                  differentiate, check)  # fmt: skip
+    original = F = prepare_call(F)
+    if has_aux:
+        F = without_aux(title, original, "equations")
+    found = _solve(title, F, F, x0, args, method, ROOTS, bounds, tol, scale, frozen,
+                   read_limits(title, max_iterations, max_evaluations, history, callback, stop, progress),
+                   differentiate, check)  # fmt: skip
+    return dataclasses.replace(found, aux=original(found.value, *args)[1]) if has_aux else found
 
 
 @user_facing
@@ -112,6 +117,7 @@ def fixed_point(
     history: bool = False,
     differentiate: Any = "equation",
     check: str = "warn",
+    has_aux: bool = False,
 ) -> Optimum:
     """x with x = T(x, *args), from x0, by "anderson" (the default) or "picard".
 
@@ -126,11 +132,14 @@ def fixed_point(
     ```
     """
     title = "fixed_point"
-    T = prepare_call(T)
+    original = T = prepare_call(T)
+    if has_aux:
+        T = without_aux(title, original, "T(x)")
     residual = lambda x, *theta: tree.map(np.negative, conditions.subtract_like(title, x, T(x, *theta)))
-    return _solve(title, residual, conditions.fixed_point(T), x0, args, method, FIXED, None, tol, None, frozen,
-                  read_limits(title, max_iterations, max_evaluations, history, callback, stop, progress),
-                  differentiate, check)  # fmt: skip
+    found = _solve(title, residual, conditions.fixed_point(T), x0, args, method, FIXED, None, tol, None, frozen,
+                   read_limits(title, max_iterations, max_evaluations, history, callback, stop, progress),
+                   differentiate, check)  # fmt: skip
+    return dataclasses.replace(found, aux=original(found.value, *args)[1]) if has_aux else found
 
 
 def _is_sparse(setting: Setting, args: Any) -> bool:
@@ -175,9 +184,12 @@ def _solve(
             is_least = isinstance(chosen, LevenbergMarquardt)
             measure = np.max(np.abs(ending.state.residuals if is_least else ending.gradient))
             if is_least:
-                # the least sum of squares is a root only where it is zero
-                solved = measure <= np.maximum(tol, 1e3 * eps * np.maximum(1.0, np.max(np.abs(ending.x))))
-                code = either(solved, CONVERGED, either(ending.code == CONVERGED, SINGULAR, ending.code))
+                # the least sum of squares is a root only where it is zero, or Newton's step is rounding
+                rounding = 1e3 * eps * np.maximum(1.0, np.max(np.abs(ending.x)))
+                step = solve_square(ending.state.jacobian, ending.state.residuals)
+                stuck = both(ending.code == NO_PROGRESS, no(np.max(np.abs(step)) <= rounding))
+                least = either(stuck, SINGULAR, either(ending.code == CONVERGED, SINGULAR, ending.code))
+                code = either(measure <= np.maximum(tol, rounding), CONVERGED, least)
                 ending = ending._replace(code=as_code(code))
         ending = ending._replace(residual=measure, gradient=0 * ending.x)
         x, reports = setting.reported(ending, dict(problem.counts), known)

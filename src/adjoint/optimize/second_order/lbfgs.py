@@ -56,9 +56,10 @@ class Pairs(NamedTuple):
 
 def make_pairs(memory: int, like: Value) -> Pairs:
     """Room for `memory` pairs."""
-    rows = make_filled((memory, like.size), like.dtype, 0.0, like[0])
+    # from two numbers: arrays that a program knows to be one would be kept a third time beside the two that change
+    s, y = (make_filled((memory, like.size), like.dtype, 0.0, number) for number in (like[0], like[-1]))
     one = like.dtype.type(1.0)
-    return Pairs(rows, rows, make_filled((memory,), like.dtype, 0.0, like[0]), np.int64(0), one)
+    return Pairs(s, y, make_filled((memory,), like.dtype, 0.0, like[0]), np.int64(0), one)
 
 
 def add_pair(pairs: Pairs, s: Value, y: Value, sy: Value, good: Any, scales: bool = True) -> Pairs:

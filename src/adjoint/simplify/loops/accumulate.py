@@ -14,11 +14,11 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from adjoint.base.records import record
 from adjoint.ops.arrays.contract import Einsum, MatMul
 from adjoint.ops.arrays.rearrange import Reshape, Transpose
 from adjoint.ops.elementwise.arithmetic import add, multiply, subtract
@@ -91,7 +91,7 @@ class _Body:
         return [t for a in eq.inputs for t in self.terms(a)]
 
 
-@dataclass
+@record(frozen=False)
 class _Factor:
     """One factor of Σₜ Aₜ Bₜ: a variable of the body whose rows, stacked and reshaped, are (T·k, n)."""
 
@@ -99,7 +99,7 @@ class _Factor:
     turned: bool  # base is (n, k): each of its stacked matrices has to be turned over
 
 
-@dataclass
+@record(frozen=False)
 class _Product:
     """A term uₜ vₜᵀ, or Aₜ Bₜ with a short axis k between them; flipped: the term is its transpose."""
 

@@ -19,6 +19,7 @@ from adjoint.simplify.loops.constant_rows import count_by_flags, know_constant_r
 from adjoint.simplify.loops.hoist import hoist_invariants
 from adjoint.simplify.loops.interface import simplify_interfaces
 from adjoint.simplify.loops.liveness import prune_dead_parts
+from adjoint.simplify.loops.merge_elements import merge_element_loops
 from adjoint.simplify.loops.parts import inside_first
 from adjoint.simplify.loops.rematerialize import choose_residuals
 from adjoint.simplify.loops.row_views import move_row_views
@@ -29,6 +30,7 @@ TIDYING: tuple[Callable[[Program], Program], ...] = (
     know_constant_rows,
     simplify_interfaces,
     move_row_views,
+    merge_element_loops,
     hoist_invariants,
     prune_dead_parts,
     count_by_flags,

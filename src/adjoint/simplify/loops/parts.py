@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeAlias
 
+from adjoint.base.records import record
 from adjoint.ops.control.scan import Scan
 from adjoint.ops.control.while_loop import While
 from adjoint.program.op import Op
@@ -22,7 +23,7 @@ from adjoint.program.types import Value
 Renaming: TypeAlias = dict[Var, Atom]
 
 
-@dataclass
+@record(frozen=False)
 class Carry:
     """One value that goes from iteration to iteration."""
 
@@ -33,7 +34,7 @@ class Carry:
     tested: Var | None = None  # the same in the condition of a while loop
 
 
-@dataclass
+@record(frozen=False)
 class Test:
     """The condition of a while loop."""
 
@@ -43,7 +44,7 @@ class Test:
     values: dict[Var, Value]
 
 
-@dataclass
+@record(frozen=False)
 class Loop:
     """A loop in parts. All pairs are (inside, outside)."""
 

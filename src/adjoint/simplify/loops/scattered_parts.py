@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from adjoint.base.records import record
 from adjoint.ops.arrays.index import Gather, Key, ScatterSum, arity
 from adjoint.ops.arrays.rearrange import Reshape, Transpose, inverse_permutation
 from adjoint.ops.arrays.scatter_add import ScatterAdd, View, view_of
@@ -28,7 +29,7 @@ Once = Callable[[Atom], Equation | None]  # the equation that makes an atom whic
 IsZero = Callable[[Atom], bool]
 
 
-@dataclass
+@record(frozen=False)
 class Parts:
     """A scatter, and how its array is seen in the term of the sum."""
 

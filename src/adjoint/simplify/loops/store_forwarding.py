@@ -13,9 +13,10 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from adjoint.base.records import record
 from adjoint.ops.arrays.index import ScatterSet, ScatterSum, Slice
 from adjoint.ops.elementwise.arithmetic import add
 from adjoint.ops.elementwise.pointwise import LinearUfunc
@@ -31,7 +32,7 @@ MOST_EVENTS = 8  # writes and additions to one row that are looked at for one re
 Row = tuple[int, ...]
 
 
-@dataclass
+@record(frozen=False)
 class _Chain:
     """An array and what was written to its rows, version by version."""
 

@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.base.records import record
 from adjoint.ops.arrays.index import ScatterSet, reader
 from adjoint.ops.arrays.rearrange import Broadcast
 from adjoint.ops.arrays.scatter_add import ScatterAdd
@@ -56,7 +57,7 @@ MOST_ROUNDS = 8
 Put = Callable[[Var, Var], list[Equation]]  # (what is there, the sum) → the equations that add a term
 
 
-@dataclasses.dataclass
+@record(frozen=False)
 class _Term:
     """A term of a sum that is added to what is there."""
 

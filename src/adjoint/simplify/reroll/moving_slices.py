@@ -8,11 +8,12 @@ iterations, and of their writes; anything else is a gather, with index arrays th
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
+from adjoint.base.records import record
 from adjoint.ops.arrays.index import Gather, Key, ScatterSet, ScatterSum, Slice
 from adjoint.ops.arrays.rearrange import Broadcast, Reshape, Transpose
 from adjoint.program.op import Op
@@ -36,7 +37,7 @@ def index_parts(op: ScatterSum, eq: Equation) -> tuple[tuple[Key, ...], tuple[An
     return op.keys, op.shape
 
 
-@dataclass
+@record(frozen=False)
 class Draft:
     """Equations being written, for one line of the user program."""
 
@@ -86,7 +87,7 @@ def strided_slice(start: int, step: int, length: int) -> tuple[int, int | None, 
     return (start, stop if stop >= 0 else None, step)
 
 
-@dataclass
+@record(frozen=False)
 class MovingSlices:
     """Keys of one form in arrays of one shape, iteration by iteration."""
 

@@ -10,11 +10,12 @@ is missing is inserted, from operands that are there.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
+from adjoint.base.records import record
 from adjoint.ops.arrays.contract import MatMul
 from adjoint.ops.arrays.index import Slice
 from adjoint.ops.arrays.rearrange import Broadcast, Reshape, Transpose
@@ -74,7 +75,7 @@ def _shift(numbers: Numbered, candidates: LoopCandidates, candidate: LoopCandida
             yield outcome
 
 
-@dataclass
+@record(frozen=False)
 class _Edits:
     """Equations to put in, and operands to replace."""
 

@@ -10,11 +10,11 @@ repetition of period p ≤ w/2 every word last occurred p positions before, and 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from adjoint.base.records import record
 from adjoint.ops.arrays.index import Key, ScatterSet, ScatterSum, Slice
 from adjoint.ops.control.guards import Expect
 from adjoint.program.op import Op
@@ -33,7 +33,7 @@ class Repetition(NamedTuple):
     iterations: int
 
 
-@dataclass
+@record(frozen=False)
 class Numbered:
     """A program in integers. Inputs and constants are numbered first, then all results; literals are negative."""
 

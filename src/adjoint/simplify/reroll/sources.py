@@ -9,7 +9,7 @@ the repetition.
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -85,7 +85,7 @@ class WithBoundary:
 Source: TypeAlias = Invariant | Inner | Carried | Strided | WithBoundary | Gathered
 
 
-@dataclass(eq=False)
+@record(eq=False, frozen=False)
 class LoopCandidate:
     """A repetition whose iterations are understood: it can be a loop."""
 

@@ -9,11 +9,12 @@ they are one write behind the loop.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
+from adjoint.base.records import record
 from adjoint.ops.arrays.index import Key, ScatterSet, ScatterSum, Slice
 from adjoint.ops.arrays.rearrange import Broadcast
 from adjoint.ops.control.scan import Scan
@@ -29,7 +30,7 @@ from adjoint.simplify.reroll.sources import Carried, Inner, Source
 NOTHING = -(1 << 62)  # the number of a start that nobody reads
 
 
-@dataclass
+@record(frozen=False)
 class _Body:
     """The body of a loop while it is written."""
 

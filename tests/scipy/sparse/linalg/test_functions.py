@@ -10,7 +10,7 @@ import adjoint as ad
 from adjoint.base.errors import AdjointError
 from adjoint.scipy import sparse
 from adjoint.scipy.sparse import linalg
-from tests.numpy.checking import Case, signed
+from tests.numpy.checking import Case, every_check, signed
 from tests.scipy.signal.agreement import CHECKS
 
 RNG = np.random.default_rng(5)
@@ -39,11 +39,13 @@ FUNCTIONS = {
 }
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_every_transformation(name, check):
-    symbolic = not name.startswith("expm_multiply")  # the norm of the matrix decides how many terms there are
-    check(Case(name, FUNCTIONS[name], (A.data, B), symbolic=symbolic))
+# the norm of the matrix decides how many terms expm_multiply has
+SYMBOLIC = {name: not name.startswith("expm_multiply") for name in FUNCTIONS}
+
+
+@every_check([Case(name, f, (A.data, B), symbolic=SYMBOLIC[name]) for name, f in FUNCTIONS.items()], CHECKS)
+def test_every_transformation(case, check):
+    check(case)
 
 
 @pytest.mark.parametrize("scale", [1e-4, 0.05, 1.0, 4.0, -30.0, 100j])
