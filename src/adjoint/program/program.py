@@ -112,7 +112,7 @@ class Program:
     def _canonical_parts(self) -> Iterator[Any]:
         number: dict[Var, int] = {v: i for i, v in enumerate((*self.inputs, *self.constants))}
         yield self.input_types
-        yield tuple(_digest(value) for value in self.constants.values())
+        yield tuple(digest_value(value) for value in self.constants.values())
         for eq in self.equations:
             key = tuple(number[a] if isinstance(a, Var) else a.key() for a in eq.inputs)
             for v in eq.outputs:
@@ -153,7 +153,8 @@ class Program:
         return circuit_of(self)
 
 
-def _digest(value: Value) -> Any:
+def digest_value(value: Value) -> Any:
+    """What makes two constants equal: dtype, shape and bits."""
     array = np.ascontiguousarray(value)
     return str(array.dtype), array.shape, digest(array.tobytes()).hexdigest()
 

@@ -18,6 +18,7 @@ def powers(x: Any) -> Any:
 
 def test_read_then_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("adjoint.ops.control.recorded.WORK", 50)
+    monkeypatch.setattr("adjoint.ops.control.recorded.EACH", 1)
     program = ad.trace(powers)(1.5).program
     f = lambda x: call_program(program, [x])[0]
     costs = []
@@ -38,3 +39,9 @@ def test_programs_that_do_the_same_are_one() -> None:
     assert keep_program(second) is keep_program(first)
     plain = ad.trace(np.sin)(1.0).program
     assert keep_program(plain) is plain  # nothing to compile
+
+
+def test_histories_of_loops_are_named_anew_and_known_again() -> None:
+    first, second = (ad.trace(ad.grad(powers))(x).program for x in (1.5, 2.5))
+    assert first != second
+    assert keep_program(second) is keep_program(first)
