@@ -52,6 +52,4 @@ def test_sizes_are_told_apart() -> None:
     assert identify(_reshaped("m", "n", "m")) == identify(_reshaped("p", "q", "p"))
     assert identify(_reshaped("m", "n", "m")) != identify(_reshaped("m", "n", "n"))
     assert identify(_reshaped("m", "m", "m")) != identify(_reshaped("m", "n", "m"))
-    assert identify(_reshaped("m", "n", "p")) != identify(
-        _reshaped("m", "n", "q")
-    )  # not in a type
+    assert identify(_reshaped("m", "n", "p")) != identify(_reshaped("m", "n", "q"))  # not in a type
