@@ -116,9 +116,9 @@ def rows(one: SpecializationReport) -> Iterator[tuple[str, str]]:
         yield "threads", part
     if not one.threads and one.how.startswith(COMPILED):
         yield "threads", "one: no part takes more than 50 µs or can be cut"
-    for call in one.callbacks:
+    for call in shorten(count_repeats(one.callbacks)):
         yield "NumPy", call
-    for call in one.looped:
+    for call in shorten(count_repeats(one.looped)):
         yield "warning", f"{call} stands in a loop: every iteration calls Python, 10 µs or more"
     yield "seconds", ", ".join(f"{title} {_time(s)}" for title, s in one.seconds.items())
     yield "calls", str(one.calls)
