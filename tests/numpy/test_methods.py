@@ -160,3 +160,32 @@ def test_items() -> None:
     )
     with pytest.raises(ValueError, match="device"):
         ad.grad(lambda x: x.to_device("gpu"))(1.0)
+
+
+COPIES = {
+    "x.copy()": lambda x: x.copy(),
+    "np.copy": np.copy,
+    "np.array": np.array,
+    "astype": lambda x: x.astype(x.dtype),
+}
+
+
+@pytest.mark.parametrize("copy", COPIES.values(), ids=list(COPIES))
+def test_a_copy_may_be_written_to_by_the_transformation_that_runs(copy) -> None:
+    """x is traced further out: the copy is of the inner transformation, batched once a batched value is in it."""
+
+    def written(x, s):
+        y = copy(x)
+        y[1] = s * y[0]
+        return np.sum(y * y)
+
+    x, s = np.array([0.3, 0.5, 0.9]), np.array([1.0, 2.0])
+    expected = np.array([np.sum(np.array([0.3, t * 0.3, 0.9]) ** 2) for t in s])
+    slopes = np.array([2 * 0.3 * np.sum(1 + s * s), 0.0, 4 * 0.9])
+    batched = lambda x: ad.vmap(lambda t: written(x, t))(s)
+    np.testing.assert_allclose(ad.jit(batched)(x), expected)
+    np.testing.assert_allclose(ad.vmap(batched)(np.stack([x, x])), [expected, expected])
+    for gradient in (ad.grad(lambda x: np.sum(batched(x))), ad.jit(ad.grad(lambda x: np.sum(batched(x))))):
+        np.testing.assert_allclose(gradient(x), slopes)
+    inner = lambda x: ad.grad(lambda t: written(x, t))(2.0)  # 2 s x₀²
+    np.testing.assert_allclose(ad.grad(inner)(x), [4 * 2.0 * 0.3, 0.0, 0.0])

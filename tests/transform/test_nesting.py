@@ -315,3 +315,27 @@ def test_a_cotangent_that_is_zero_here_still_moves(at) -> None:
         wanted = pushed(pushed(pushed(f, d), e), g)(x)
         np.testing.assert_allclose(pushed(pulled(pulled(f, d), e), g)(x), wanted, atol=1e-12)
         np.testing.assert_allclose(pulled(pulled(pulled(f, d), e), g)(x), wanted, atol=1e-12)
+
+
+@pytest.mark.parametrize("inner", ["checkpoint", "scan", "while_loop"])
+@pytest.mark.parametrize("rule", ["svd", "eigvalsh", "cumprod", "sort"])
+def test_rules_that_run_while_an_inner_function_is_traced(rule: str, inner: str) -> None:
+    """What a rule makes belongs to its transformation, not to the body whose closure has brought the value there."""
+    operations = {
+        "svd": lambda x: np.linalg.svd(x + np.eye(2), compute_uv=False),
+        "eigvalsh": lambda x: np.linalg.eigvalsh(x @ x.T + np.diag([1.0, 3.0])),
+        "cumprod": lambda x: np.cumprod(x, axis=0)[0],
+        "sort": lambda x: np.sort(x, axis=None)[:2],
+    }
+    bodies = {
+        "checkpoint": lambda g, y: ad.checkpoint(lambda z: z * g())(y),
+        "scan": lambda g, y: ad.scan(lambda c, t: (c * g() * t, None), y, np.array([1.0, 0.5]))[0],
+        "while_loop": lambda g, y: ad.while_loop(lambda s: s[0] < 2, lambda s: (s[0] + 1, s[1] * g()), (0, y))[1],
+    }
+    f = lambda x: np.sum(bodies[inner](lambda: operations[rule](np.tanh(x)), x[0]))
+    x, v = np.array([[0.3, 0.5], [0.7, 0.2]]), np.array([[1.0, -2.0], [0.5, 0.3]])
+    curvature = lambda x: ad.jvp(ad.grad(f), (x,), (v,))[1]
+    expected = (ad.grad(f)(x + 1e-5 * v) - ad.grad(f)(x - 1e-5 * v)) / 2e-5
+    batch = np.stack([x, x])
+    for value in (curvature(x), ad.jit(curvature)(x), *ad.vmap(curvature)(batch), *ad.jit(ad.vmap(curvature))(batch)):
+        np.testing.assert_allclose(value, expected, rtol=1e-6, atol=1e-8)

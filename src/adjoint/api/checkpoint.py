@@ -14,6 +14,7 @@ from adjoint.base.records import record
 from adjoint.base.source import user_facing
 from adjoint.ops.checkpointing.policies import Chosen, Everything, Intermediate, Mark, Policy, Products
 from adjoint.ops.control.remat import Checkpoint
+from adjoint.ops.elementwise.weak_types import strengthened
 from adjoint.program.record import Record, RecordTracer, is_symbolic
 from adjoint.program.trace import Tracer, bind, primal
 from adjoint.program.types import Value, type_of
@@ -120,7 +121,7 @@ def _checkpoint(function: Callable[..., Any], options: _CheckpointOptions, args:
             recorded = record(unknown)
         except Exception:
             recorded = record(stripped)
-    op = Checkpoint(recorded.program, policy)
+    op = Checkpoint(strengthened(recorded.program), policy)
     if runs:
         op.remember(
             [*stripped, *[primal(c) for c in recorded.captured]],

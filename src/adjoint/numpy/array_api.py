@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.numpy.dispatch import NO_VALUE, as_array, constant, normal_axis
+from adjoint.numpy.dispatch import NO_VALUE, as_array, normal_axis
 from adjoint.program.trace import Tracer
 from adjoint.program.types import Value
 
@@ -107,7 +107,7 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> V
     """
     check_device("adjoint.numpy.from_dlpack", device)
     if isinstance(x, Tracer):
-        return constant(x.copy()) if copy else x  # type: ignore[attr-defined]
+        return x.copy() if copy else x  # type: ignore[attr-defined]
     given: dict[str, Any] = {name: value for name, value in (("device", device), ("copy", copy)) if value is not None}
     return np.from_dlpack(x, **given)  # which has the keywords from NumPy 2.1 on
 

@@ -227,8 +227,8 @@ def settle(x: Tracer, new: Value) -> None:
     if any(_shading(array) is None for array in outer):
         raise TraceError(
             f"A value of an inner transformation was stored in an array of an outer one, at {describe(here())}: it "
-            "would outlive its transformation. Make the array inside the inner function (a copy with "
-            "adjoint.numpy.array(x)), and return it."
+            "would outlive its transformation. Make the array inside the inner function (a copy: x.copy()), and return "
+            "it."
         )
     root = chain[-1]
     for view in living_views(root):

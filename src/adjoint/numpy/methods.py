@@ -12,7 +12,7 @@ from adjoint.base.errors import TraceError, UnsupportedError
 from adjoint.base.source import describe, here, warn_user
 from adjoint.numpy import shaping
 from adjoint.numpy.array_api import check_device, check_version
-from adjoint.numpy.dispatch import as_array, give, normal_axis, refuse_keywords
+from adjoint.numpy.dispatch import as_array, constant, give, normal_axis, refuse_keywords
 from adjoint.numpy.flat import Flat
 from adjoint.numpy.indexing import getitem, updated
 from adjoint.numpy.inplace import arranged, layout, overwrite
@@ -76,12 +76,10 @@ def astype(
 
 
 def copied(self: Tracer, order: str = "C") -> Value:
-    """A traced array of its own, or of the branch or loop around: writing to it does not write here."""
+    """A traced array of its own, of the transformation that runs: writing values of that to it does not write here."""
     unknown = order in ("A", "K") and layout(self) is None
     copy = self if unknown else arranged(self, axis_order(self, order))
-    copy = self.snapshot() if copy is self else copy
-    inner = self._trace.recorded_inside()
-    return copy if inner is None else inner.constant(copy)
+    return constant(self.snapshot() if copy is self else copy)
 
 
 def clip(self: Any, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> Value:

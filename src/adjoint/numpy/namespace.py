@@ -75,7 +75,7 @@ def array(
     x = _stacked(object)
     x = x if dtype is None else convert(x, dtype)
     if x is object and copy:
-        x = constant(x.copy())  # of the innermost transformation, whose values can be assigned into it
+        x = x.copy()  # of the innermost transformation, whose values can be assigned into it
     elif x is not object and copy is False:
         raise ValueError(
             f"adjoint.numpy.array was asked for {describe_input(object, dtype)} with copy=False, at "

@@ -24,7 +24,7 @@ from adjoint.base.source import Location, describe, here
 from adjoint.program.layout import Strides, compact, is_sized
 from adjoint.program.op import Op
 from adjoint.program.program import Atom, Equation, Literal, Program, Var
-from adjoint.program.trace import Trace, Tracer, outside_of, primal, running
+from adjoint.program.trace import Trace, Tracer, primal, running
 from adjoint.program.types import ArrayType, Value, type_of
 
 # Arrays that are constants of programs, by identity: they are never written to, so that other programs and records may
@@ -174,7 +174,7 @@ class Record(Trace):
         types: Any
         if self.is_concrete:
             values = [a._value if isinstance(a, RecordTracer) and a._trace is self else primal(a) for a in args]
-            with outside_of(self) if op.effect or op.saves else nullcontext():  # effects in loops are written with them
+            with self.below() if op.effect or op.saves else nullcontext():  # effects in loops are written with them
                 z = op(*values)
             types = tuple(map(type_of, z)) if op.several else type_of(z)
         else:

@@ -92,5 +92,6 @@ class Batch(Trace):
             return tuple(BatchTracer(self, part, False) for part in z) if op.several else BatchTracer(self, z, False)
         if "vmap" in op.stated:  # control flow maps batching over its own programs, and knows which results are stacked
             return tuple(BatchTracer(self, part, m) for part, m in op.vmap(xs, mapped, self))
-        z = op.batch(xs, mapped, self.size)
+        with self.below():
+            z = op.batch(xs, mapped, self.size)
         return tuple(BatchTracer(self, part) for part in z) if op.several else BatchTracer(self, z)

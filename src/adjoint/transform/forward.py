@@ -60,10 +60,11 @@ class Forward(Trace):
             z = op(*xs)
             dz = (None,) * len(z) if op.several else None
         elif "jvp" in op.stated:  # control flow maps forward mode over its own programs
-            z, dz = op.jvp(xs, dxs, self)
+            with _NOTHING if op.is_control else self.below():  # effects in loops are those of who runs
+                z, dz = op.jvp(xs, dxs, self)
         else:
             z = op(*xs)
-            with np.errstate(all="ignore"), self.reading() if op.closes else _NOTHING:
+            with np.errstate(all="ignore"), self.reading() if op.closes else _NOTHING, self.below():
                 dz = op.push(xs, z, dxs)
         return tuple(map(self._paired, z, dz)) if op.several else self._paired(z, dz)  # pyright: ignore[reportArgumentType, reportUnknownArgumentType]
 

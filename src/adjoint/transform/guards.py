@@ -26,7 +26,7 @@ from adjoint.program.layout import Strides, canonical
 from adjoint.program.op import Op
 from adjoint.program.program import Atom, Equation, Var
 from adjoint.program.record import Record, RecordTracer
-from adjoint.program.trace import Tracer, outside_of
+from adjoint.program.trace import Tracer
 from adjoint.program.types import ArrayType, Value, type_of
 from adjoint.transform.batch_branches import TooManyPaths
 
@@ -170,7 +170,7 @@ class GuardingTrace(Record):
         """The value of a variable in this call."""
         self._look_up()
         waiting = [var]
-        with outside_of(self), np.errstate(all="ignore"):
+        with self.below(), np.errstate(all="ignore"):
             while waiting:
                 top = waiting[-1]
                 if top in self._values:

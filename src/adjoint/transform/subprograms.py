@@ -197,10 +197,11 @@ class Split:
                 return found
 
             self.entries = [(e[0], *substitute(e[1:], RecordTracer, slot)) for e in tape.entries]
-            for value, active in zip(values, self.active, strict=True):
-                # a result without tangent is a zero of its size: where only the result knows the size, it is kept
+            # a zero cotangent or tangent has the size of its variable: where nothing else knows it, that is kept
+            sized = [x for x, w in zip(inputs, wanted, strict=True) if w]
+            for value in (*sized, *[z for z, active in zip(values, self.active, strict=True) if active]):
                 known_sizes = {n for t in self.residual_types for n in t.shape}
-                if active and any(not isinstance(n, int) and n not in known_sizes for n in type_of(value).shape):
+                if any(not isinstance(n, int) and n not in known_sizes for n in type_of(value).shape):
                     slot(value)
             self._value_types = [type_of(value) for value in values]  # with the sizes of this reading
             self._lines = tape.lines if isinstance(tape, LinedTape) else None

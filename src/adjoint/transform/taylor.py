@@ -13,6 +13,7 @@ recurrence closes by itself.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from threading import get_ident
 from typing import Any
 
@@ -127,7 +128,8 @@ class Taylor(Trace):
         if get_ident() != self.thread:
             self.wrong_thread()
         if "jet" in op.stated:  # control flow maps Taylor mode over its own programs
-            found = op.jet([self.coefficients(self._series_of(a)) for a in args], self)
+            with nullcontext() if op.is_control else self.below():
+                found = op.jet([self.coefficients(self._series_of(a)) for a in args], self)
             return tuple(map(self._settle_series, found))
         if op.flat:
             z = op(*[self._series_of(a).get(0) for a in args])
@@ -137,7 +139,8 @@ class Taylor(Trace):
         self._shared = {}
         try:
             node = self._node(op, [self._series_of(a) for a in args])
-            with np.errstate(all="ignore"):  # of the terms beyond the value, which NumPy has already commented on
+            # of the terms beyond the value, which NumPy has already commented on
+            with np.errstate(all="ignore"), self.below():
                 node.get(self.order)
             parts = node.coefficients
         finally:

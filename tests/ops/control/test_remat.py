@@ -106,3 +106,18 @@ def test_branches_take_the_same_way_again() -> None:
     f = ad.checkpoint(lambda x: np.sin(x) if x > 0.5 else x**2)
     assert ad.grad(f)(0.3) == 0.6
     assert ad.grad(f)(1.0) == pytest.approx(np.cos(1.0))
+
+
+def test_a_counter_gives_way_inside_as_it_does_outside() -> None:
+    """float32 times the counter of a loop is float32, in the loop that keeps it and in the one that reads it."""
+    x = np.array([0.3, -0.5], np.float32)
+
+    def f(x, wrap):
+        body = lambda k, c: 0.5 * c + 0.5 * np.tanh(wrap(lambda k: c * k)(k)).astype(c.dtype)
+        return np.sum(ad.fori_loop(0, 3 + 0 * np.sum(x).astype(int), body, x))
+
+    expected = ad.grad(f)(x, lambda g: g)
+    gradient = ad.grad(lambda x: f(x, ad.checkpoint))
+    for g in (gradient(x), ad.jit(gradient)(x), *ad.jit(ad.vmap(gradient))(np.stack([x, x]))):
+        assert g.dtype == np.float32
+        np.testing.assert_allclose(g, expected, rtol=1e-6)

@@ -65,3 +65,26 @@ def test_zeros_of_a_length_that_is_not_known() -> None:
 def test_without_a_value_of_that_length() -> None:
     with pytest.raises(ControlFlowError, match="known only when a while loop has run"):
         zeros_beside([np.ones(3)], ArrayType((Size.fresh("n"), 2), np.dtype(float)))
+
+
+def test_a_history_that_has_no_cotangent() -> None:
+    """What a loop kept is a zero in the second sweep: nothing but the loop itself knows how long it is."""
+
+    def f(x: Any) -> Any:
+        halved = lambda c: ad.while_loop(lambda s: np.sum(s) > 0.3, lambda s: 0.5 * np.sin(s) * s, c)
+        return np.sum(ad.scan(lambda c, t: (c * c * t + np.round(halved(c)), None), x, X)[0])
+
+    gradient = ad.grad(f)
+    along = ad.jit(ad.grad(lambda x: gradient(x) @ np.array([1.0, -2.0])))(X)
+    for k, e in enumerate(np.eye(2) * 1e-5):
+        difference = (gradient(X + e) - gradient(X - e)) @ np.array([1.0, -2.0]) / 2e-5
+        assert along[k] == pytest.approx(difference, rel=1e-7)
+
+
+def test_a_linear_loop_that_reads_no_row() -> None:
+    """Its backward pass reads nothing of the iterations but how many there were."""
+    row = ArrayType((), np.dtype(float))
+    body, _ = record_program(lambda c, _: [c * 3.0], [row, row])
+    loop = lambda x: Scan(body, 0, 1, None)(x, np.ones(4))[0]
+    for f in (ad.grad(loop), ad.jit(ad.grad(loop)), lambda x: ad.linearize(loop, x)[1](1.0)):
+        assert f(2.0) == 81.0

@@ -3,9 +3,13 @@
 import numpy as np
 
 import adjoint as ad
+from adjoint.ops.control.scan import Scan
 from adjoint.ops.control.while_loop import While
 from adjoint.program.check import check
-from adjoint.program.program import Program
+from adjoint.program.program import Program, interpret
+from adjoint.program.record import record_program
+from adjoint.program.types import ArrayType, type_of
+from adjoint.simplify import simplify
 from adjoint.simplify.loops.interface import simplify_interfaces
 from adjoint.simplify.loops.liveness import prune_dead_parts
 from adjoint.simplify.loops.parts import inside_first
@@ -172,3 +176,19 @@ def test_carries_with_the_same_next_value_end_alike() -> None:
     assert program.outputs[0] is program.outputs[1]
     nothing = tidied(lambda x: g(x, 0), X)  # no iteration: they end as they start
     assert nothing.outputs[0] is not nothing.outputs[1]
+
+
+def test_rows_of_a_size_that_nobody_knows_are_not_repeated_outside() -> None:
+    number = ArrayType((), np.dtype(float))
+    condition, _ = record_program(lambda s: [s < 10.0], [number])
+    history, _ = record_program(lambda s: [s * 2.0, s], [number])
+
+    def f(x):
+        rows = While(condition, history, 0, 0)(x)[1]
+        again, _ = record_program(lambda rows, c: [c + np.sum(rows), rows], [type_of(rows), number])
+        return Scan(again, 1, 1, 3)(rows, x)
+
+    program = simplify(record_program(f, [number])[0])
+    last, stack = interpret(program, [np.float64(2.0)])
+    assert last == 2.0 + 3 * (2.0 + 4.0 + 8.0)
+    np.testing.assert_array_equal(stack, [[2.0, 4.0, 8.0]] * 3)

@@ -11,7 +11,7 @@ from typing import Any
 
 from adjoint import tree
 from adjoint.base.errors import UnsupportedError
-from adjoint.program.trace import Tracer, live_trace, outside_of, primal
+from adjoint.program.trace import Tracer, live_trace, primal
 
 __all__ = ["Box", "getval", "isbox", "nothing_traced", "notrace_primitive"]
 
@@ -51,7 +51,7 @@ def nothing_traced() -> Generator[None]:
     if trace is None:
         yield
     else:
-        with outside_of(trace):
+        with trace.below():
             yield
 
 

@@ -184,6 +184,8 @@ class ScanRecord:
                 walked.append(stacked[self.split.extra + self.carried.index(at)])
             else:
                 (constant if at < a else walked).append(xs[at])
+        if scan.length is None and not walked:  # the arrays alone say how often the loop runs
+            walked += xs[b : b + 1]
         return tuple(constant), tuple(walked)
 
     def _residuals(self, constant: Sequence[Value], walked: Sequence[Value]) -> list[Value]:

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.ops.arrays.rearrange import Broadcast, Reshape
+from adjoint.program.layout import is_sized
 from adjoint.program.program import Atom, Equation, Literal, Program, Var
 from adjoint.program.types import ArrayType, Value, type_of
 from adjoint.simplify.loops.known_numbers import steady_carries
@@ -205,6 +206,10 @@ def _merge_scanned(loop: Loop, outside: _Outside) -> None:
             scanned.append((v, atom))
             continue
         value, shape = equal_rows
+        if tuple(value.type.shape) != tuple(shape) and not is_sized(v.type):  # spread over what nobody knows yet
+            kept[key] = v
+            scanned.append((v, atom))
+            continue
         number = outside.number(value)
         inner: Atom
         if number is not None:
@@ -343,7 +348,7 @@ def _merge_ys(loop: Loop, outside: _Outside) -> list[Equation]:
             outside.renaming[v] = scanned[atom]
         elif key in kept:
             outside.renaming[v] = kept[key]
-        elif value is not None and loop.length is not None:
+        elif value is not None and loop.length is not None and is_sized(v.type):
             at = loop.equation
             op = Broadcast(tuple(v.type.shape))
             behind.append(Equation(op, (value,), (v,), at.location, at.scope, at.quiet))
