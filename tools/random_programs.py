@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 ROOT = Path(__file__).resolve().parent.parent
-SILENT = 900.0  # seconds without a line: a seed that hangs
+SILENT = 240.0  # seconds without a line: a seed that hangs
 BATCH = 200  # seeds of one child: it ends before its memory is worth a look
 SUMMARY_EVERY = 120.0
 

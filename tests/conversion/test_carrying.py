@@ -177,3 +177,53 @@ def test_the_loop_is_traced_once(f: Any) -> None:
     compiled = ad.jit(f)
     compiled(0.7)
     assert "unrolled" not in str(compiled.report())
+
+
+def grown(functions: Any, values: Any) -> Any:
+    values = list(values)
+    for f in functions:
+        values.append(f(values))
+    return values[-1]
+
+
+def by_a_copied_list(x: Any) -> Any:
+    y = grown([lambda v: np.sin(v[0])], [x]) if x > 0 else x
+    if x > 0.5:
+        y = grown([lambda v: np.cos(v[0])], [x])
+    else:
+        y = y + grown([lambda v: 2 * v[0], lambda v: v[0] * v[1]], [x])
+    return y
+
+
+def by_a_copied_dict(x: Any) -> Any:
+    names = {"a": x}
+    if x > 0.5:
+        mine = dict(names)
+        mine["b"] = 2 * x
+        y = mine["b"]
+    else:
+        mine = names.copy()
+        mine["c"] = 3 * x
+        y = mine["c"] + mine["a"]
+    return y
+
+
+def by_a_sorted_list(x: Any) -> Any:
+    if x > 0.5:
+        weights = sorted([3.0, 1.0])
+        weights.append(5.0)
+        y = x * weights[0] + weights[-1]
+    else:
+        y = x * x
+    return y
+
+
+@pytest.mark.parametrize("f", [by_a_copied_list, by_a_copied_dict, by_a_sorted_list])
+def test_a_copy_that_one_side_of_a_branch_makes_is_its_own(f: Any) -> None:
+    """Inside a scan both sides are traced: what each appends to a list of its own is no difference between them."""
+    x = np.array([0.3, 0.7, 0.5])
+    along = lambda x: ad.scan(lambda c, t: (c, f(t)), 0.0, x)[1]
+    expected = [f(float(t)) for t in x]
+    np.testing.assert_allclose(ad.jit(along)(x), expected)
+    slopes = [(f(float(t) + 1e-6) - f(float(t) - 1e-6)) / 2e-6 for t in x[:2]]
+    np.testing.assert_allclose(ad.jit(ad.grad(lambda x: np.sum(along(x))))(x)[:2], slopes, rtol=1e-6)

@@ -143,5 +143,49 @@ def a_map(r: Random, pool: Pool, grow: Grow) -> Step:
     )
 
 
+def refuse_recursion(text: str, *steps: Step) -> None:
+    """The same lines of Python inside themselves are a function that calls itself, which no program is made of."""
+    if any(text in step.text for step in steps):
+        raise ValueError("recursion")
+
+
+def a_branch_of_python(r: Random, pool: Pool, grow: Grow) -> Step:
+    """if and else, decided by a number that is traced."""
+    i, j = pick(r, pool), pick(r, pool)
+    first, second = (grow(r, [*pool, pool[i]], r.randint(1, 2)) for _ in range(2))
+    refuse_recursion("if x", *first, *second)
+
+    def run(p: Pool) -> Any:
+        x = p[i]
+        if np.sum(np.real(p[j])) > 0.2:
+            y = like(after(first, [*p, x])[-1], x)
+        else:
+            y = like(after(second, [*p, x])[-1], x)
+        return y
+
+    inside = " | ".join("; ".join(s.text for s in steps) for steps in (first, second))
+    return Step(f"if x{j} of x{i}: [{inside}]", run)
+
+
+def a_loop_of_python(r: Random, pool: Pool, grow: Grow) -> Step:
+    """while, as long as a number that is traced is small; rows of an array are written on the way."""
+    i, limit = pick(r, pool, ndim=1, kinds="fc"), r.choice([0, 1, 2, 5])
+    steps = grow(r, [*pool, pool[i]], 1)
+    refuse_recursion("Python's while", *steps)
+    bound = r.choice([0.5, 2.0, 1e9])
+
+    def run(p: Pool) -> Any:
+        x, count = p[i].copy(), 0
+        while count < limit and np.sum(np.absolute(x)) < bound:
+            x[: count + 1] = 0.5 * like(after(steps, [*p, x])[-1], x)[: count + 1]
+            count += 1
+        return x * (1 + count)
+
+    return Step(f"Python's while x{i} limit={limit} bound={bound}: [{'; '.join(s.text for s in steps)}]", run)
+
+
 FLOW = [a_scan, a_scan, a_counted, a_while, a_cond, a_checkpoint, a_map, an_indexing_loop, an_indexing_loop]
-NESTED_FLOW = [a_scan, a_scan, a_counted, a_while, a_while, a_cond, a_checkpoint, a_map, a_map]
+NESTED_FLOW = [
+    a_scan, a_scan, a_counted, a_while, a_while, a_cond, a_checkpoint, a_map, a_map, an_indexing_loop,
+    a_branch_of_python, a_loop_of_python,
+]  # fmt: skip

@@ -16,12 +16,13 @@ from typing import Any
 import numpy as np
 
 import adjoint as ad
+from adjoint import tree
 from adjoint.base.errors import AdjointError, TraceError
+from adjoint.program.program import interpret
 from tests.random_programs.agreement import (
     RAISED,
     RUNS,
     Outcome,
-    check_program,
     element_differences,
     noisy,
     operations,
@@ -32,6 +33,7 @@ from tests.random_programs.functions import LOOPS_IN_LOOPS, RandomFunction, rand
 
 REFUSED = (*RAISED, AdjointError, TypeError, ZeroDivisionError)
 ELEMENTS = 3  # of a batch
+MOST_COLUMNS = 8  # of a dense second derivative
 Case = tuple[Callable[..., list[Any]], list[Any]]
 
 
@@ -81,6 +83,9 @@ def cases(f: RandomFunction, xs: Sequence[Any], rng: np.random.Generator) -> dic
         found["vjp"] = (pull, [*xs, *[like(y, rng) for y in results]])
     found["grad"] = (gradient, list(xs))
     found["jvp of grad"] = (curvature, [*xs, *tangents])
+    if sum(np.size(xs[k]) for k in smooth) <= MOST_COLUMNS:
+        forward = lambda *ys: tree.leaves(ad.jacfwd(lambda *zs: gradient(*zs), argnums=argnums)(*ys))
+        found["jacfwd of grad"] = (forward, list(xs))
     found["grad of grad"] = (lambda *ys: list(ad.grad(along, argnums=argnums)(*ys)), [*xs, *tangents])
     return found
 
@@ -93,7 +98,7 @@ def like(x: Any, rng: np.random.Generator) -> Any:
 
 
 def check_nested(seed: int, *, all_modes: bool = False) -> Outcome:
-    """The modes of a function of loops in loops; two of them and the value, unless all are asked for."""
+    """The modes of a function of loops in loops; two of them and the value, one compiled, unless all are asked for."""
     outcome = Outcome()
     f = random_function(seed, LOOPS_IN_LOOPS)
     if not f.steps:
@@ -104,12 +109,13 @@ def check_nested(seed: int, *, all_modes: bool = False) -> Outcome:
         found = cases(f, f.values(0), rng)
         names = list(found)
         chosen = names if all_modes or len(names) == 1 else ["value", *rng.choice(names[1:], 2, replace=False)]
-        plain = chosen if all_modes else [str(rng.choice(chosen))]  # also compiled as they are, not simplified
+        compiled = chosen if all_modes else [str(rng.choice(chosen))]
         expected = {
-            name: _check_case(f"seed {seed}, {name}", *found[name], outcome, plain=name in plain) for name in chosen
+            name: _check_case(f"seed {seed}, {name}", *found[name], outcome, compiled=name in compiled)
+            for name in chosen
         }
         for name in names if all_modes else [str(rng.choice(names))]:
-            _check_batch(f"seed {seed}, vmap of {name}", f, found[name], outcome)
+            _check_batch(f"seed {seed}, vmap of {name}", f, found[name], outcome, rng)
         if all_modes or rng.random() < 0.3:
             _check_adjoint(f"seed {seed}", found, expected, outcome)
     return outcome
@@ -123,21 +129,21 @@ def _run(f: Callable[..., list[Any]], args: Sequence[Any]) -> list[Any] | Except
 
 
 def _check_case(
-    what: str, f: Callable[..., list[Any]], args: list[Any], outcome: Outcome, *, plain: bool
+    what: str, f: Callable[..., list[Any]], args: list[Any], outcome: Outcome, *, compiled: bool
 ) -> list[Any] | None:
-    """A mode as it is, under jit, and as a program: simplified; when `plain` compiled as well."""
+    """A mode as it is, as a program, as it was recorded and simplified; and under jit, `compiled` or not recorded."""
     expected = _run(f, args)
-    _compare(what + ", jit", f, args, expected, ad.jit(f), outcome)
     program = traced(f, args)
     if program is not None and not isinstance(expected, Exception):
         operations(program, outcome.seen)
-        simple = simplified(program, args, what, outcome)
-        if simple is not None and plain:
-            check_program(program, args, what, outcome)
+        _compare(what + ", recorded", f, args, expected, lambda *xs: interpret(program, xs), outcome)
+        simplified(program, args, what, outcome)
+    if compiled or program is None:
+        _compare(what + ", jit", f, args, expected, ad.jit(f), outcome)
     return None if isinstance(expected, Exception) else expected
 
 
-def _check_batch(what: str, f: RandomFunction, case: Case, outcome: Outcome) -> None:
+def _check_batch(what: str, f: RandomFunction, case: Case, outcome: Outcome, rng: np.random.Generator) -> None:
     """A batch of different arguments: each element as by itself."""
     function, first = case
     n = len(f.inputs)
@@ -153,6 +159,14 @@ def _check_batch(what: str, f: RandomFunction, case: Case, outcome: Outcome) -> 
         return  # shapes that depend on values
     batched: Callable[..., list[Any]] = lambda *ys: list(ad.vmap(lambda *zs: function(*zs))(*ys))
     spread = lambda: _batch_spread(function, [first, *others])
+    form = rng.choice(["plain", "plain", "twice", "outside"])
+    if form == "twice":
+        what, once = what + ", twice", batched
+        batched = lambda *ys: [z[1] for z in ad.vmap(lambda *zs: once(*zs))(*[np.stack([y, y]) for y in ys])]
+    elif form == "outside" and what.endswith("vmap of grad"):
+        what, smooth = what + ", turned round", [k for k, x in enumerate(args) if x.dtype.kind in "fc"]
+        total = lambda *ys: np.sum(ad.vmap(f.weighed)(*ys))
+        batched = lambda *ys: list(ad.grad(total, argnums=tuple(smooth))(*ys))
     _compare(what, batched, args, expected, batched, outcome, spread)
     _compare(what + ", jit", batched, args, expected, ad.jit(batched), outcome, spread)
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from adjoint.conversion.branches import is_trying
 from adjoint.conversion.builtins import int_
-from adjoint.conversion.calls import FINDERS, call, instead_of
+from adjoint.conversion.calls import FINDERS, call, instead_of, note_container_made
 from adjoint.conversion.log import note_container
 from adjoint.conversion.questions import is_of_batch, is_undecided
 from adjoint.conversion.special_methods import Ordered, has_own_order, own_method
@@ -263,7 +263,7 @@ for _function in (heapq.heappush, heapq.heappop, heapq.heapify, heapq.heapreplac
 @instead_of(copy.copy)
 def copy_(value: Any) -> Any:
     """copy.copy."""
-    return value.copy() if isinstance(value, Tracer | np.ndarray) else copy.copy(value)
+    return value.copy() if isinstance(value, Tracer | np.ndarray) else note_container_made(copy.copy(value))
 
 
 def divide(left: Any, right: Any, name: str) -> Any:

@@ -14,7 +14,7 @@ import operator
 from types import FunctionType, MethodType
 from typing import Any
 
-from adjoint.conversion.calls import METHODS, call, instead_of
+from adjoint.conversion.calls import METHODS, call, instead_of, note_container_made
 from adjoint.conversion.growing import refuse_growing
 from adjoint.conversion.log import Attribute, note
 from adjoint.conversion.special_methods import contains, iterate, own_method
@@ -133,7 +133,7 @@ def _passing(function: Any) -> None:
     @functools.wraps(function, updated=())
     def pass_on(*args: Any, **kwargs: Any) -> Any:
         named = {name: _passed(value) for name, value in kwargs.items()}
-        return function(*[_passed(a) for a in args], **named)
+        return note_container_made(function(*[_passed(a) for a in args], **named))
 
     instead_of(function)(pass_on)
 
@@ -149,6 +149,7 @@ for _function in (
     itertools.zip_longest, functools.cmp_to_key, list, tuple, set, frozenset,
 ):  # fmt: skip
     _passing(_function)
+instead_of(dict)(lambda *args, **kwargs: note_container_made(dict(*args, **kwargs)))
 if hasattr(itertools, "batched"):
     _passing(itertools.batched)
 

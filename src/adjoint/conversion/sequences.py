@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.conversion.builtins import bool_
-from adjoint.conversion.calls import METHODS, call, instead_of
+from adjoint.conversion.calls import METHODS, call, instead_of, note_container_made
 from adjoint.conversion.growing import rejoin
 from adjoint.conversion.iterables import Backwards, Counted, Lazy, TracedRange, Zipped, items_of
 from adjoint.conversion.questions import in_program, is_undecided
@@ -89,8 +89,8 @@ def sorted_(iterable: Iterable[Any], /, *, key: Any = None, reverse: bool = Fals
     values = list(iterate(iterable))
     if key is None and values and all(_is_single(v) for v in values) and any(map(is_undecided, values)):
         ordered = np.sort(np.stack(values))
-        return list(ordered[::-1] if reverse else ordered)
-    return sorted(values, key=_order(values, key), reverse=reverse)
+        return note_container_made(list(ordered[::-1] if reverse else ordered))
+    return note_container_made(sorted(values, key=_order(values, key), reverse=reverse))
 
 
 def _order(values: list[Any], key: Any) -> Any:
@@ -168,3 +168,4 @@ def _list_sort(method: Any) -> Any:
 
 
 METHODS["sort"] = _list_sort
+METHODS["copy"] = lambda method: lambda: note_container_made(method())

@@ -218,3 +218,16 @@ def test_rows_that_were_not_read_before_are_stored_when_shared_work_reads_them()
     u = np.array([0.1, 0.5, 0.9])
     for a, b in zip(ad.jit(f)(u, 0.3), f(u, 0.3), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-12)
+
+
+def test_rows_that_the_first_loop_hands_on_as_they_are() -> None:
+    """They are read where it read them; the stack of copies is not made."""
+
+    def f(x):
+        _, (rows, halves) = ad.scan(lambda c, t: (c + t, (t, 0.5 * t)), 0.0, x)
+        return ad.scan(lambda c, row: (c * row[0] + row[1], None), 1.0, (rows, halves))[0]
+
+    before, arguments = program_of(f, X)
+    after = check(choose_residuals(before))
+    same_results(before, after, arguments, rounding=0.0)
+    assert stored(prune_dead_parts(after), 1) == []

@@ -184,8 +184,8 @@ class _Pair:
         return dropped
 
     def _array(self, v: Var) -> Atom:
-        """The rows of a variable of the first loop, outside."""
-        return self.stack_of[v] if v in self.stack_of else self.arrays[v]
+        """The rows of a variable of the first loop, outside: those that it reads itself, or a stack of its own."""
+        return self.arrays[v] if v in self.arrays else self.stack_of[v]
 
     def _rows(self, array: Atom, second: int) -> Atom:
         """The rows of an array that the second loop scans."""
