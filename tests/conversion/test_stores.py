@@ -35,3 +35,26 @@ def test_an_array_of_whole_numbers_takes_whole_parts(f) -> None:
         np.testing.assert_array_equal(found, [2.0, 2.0])
     assert ad.jvp(f, (X,), (X,))[1] == pytest.approx(2 * 3.7)
     assert ad.scan(lambda c, x: (c + f(x), None), 0.0, np.stack([X, X]))[0] == pytest.approx(4 * 3.7)
+
+
+def scaled_and_written(x, t):
+    y = x * 1.0
+    y[1] = t * y[0]
+    return np.sum(y * y)
+
+
+def negated_and_written(x, t):
+    y = -x
+    y[1] = -t * y[0]
+    return np.sum(y * y)
+
+
+@pytest.mark.parametrize("f", [scaled_and_written, negated_and_written])
+def test_a_result_of_an_operator_takes_values_of_the_transformation_that_runs(f) -> None:
+    """x is traced further out than t; the array that is written to was made inside."""
+    x, s = np.array([0.3, 0.5, 0.9]), np.array([1.0, 2.0])
+    batched = lambda x: ad.vmap(lambda t: f(x, t))(s)
+    np.testing.assert_allclose(ad.jit(batched)(x), [f(x, t) for t in s])
+    slopes = [2 * 0.3 * (2 + np.sum(s * s)), 0.0, 4 * 0.9]
+    for gradient in (ad.grad(lambda x: np.sum(batched(x))), ad.jit(ad.grad(lambda x: np.sum(batched(x))))):
+        np.testing.assert_allclose(gradient(x), slopes)

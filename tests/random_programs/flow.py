@@ -172,12 +172,15 @@ def a_loop_of_python(r: Random, pool: Pool, grow: Grow) -> Step:
     i, limit = pick(r, pool, ndim=1, kinds="fc"), r.choice([0, 1, 2, 5])
     steps = grow(r, [*pool, pool[i]], 1)
     refuse_recursion("Python's while", *steps)
+    rows = len(pool[i])
+    if not rows:
+        raise ValueError("nothing to write to")
     bound = r.choice([0.5, 2.0, 1e9])
 
     def run(p: Pool) -> Any:
         x, count = p[i].copy(), 0
         while count < limit and np.sum(np.absolute(x)) < bound:
-            x[: count + 1] = 0.5 * like(after(steps, [*p, x])[-1], x)[: count + 1]
+            x[count % rows] = 0.5 * like(after(steps, [*p, x])[-1], x)[count % rows]
             count += 1
         return x * (1 + count)
 

@@ -83,7 +83,7 @@ def cases(f: RandomFunction, xs: Sequence[Any], rng: np.random.Generator) -> dic
         found["vjp"] = (pull, [*xs, *[like(y, rng) for y in results]])
     found["grad"] = (gradient, list(xs))
     found["jvp of grad"] = (curvature, [*xs, *tangents])
-    if sum(np.size(xs[k]) for k in smooth) <= MOST_COLUMNS:
+    if sum(np.size(xs[k]) if np.isrealobj(xs[k]) else np.inf for k in smooth) <= MOST_COLUMNS:
         forward = lambda *ys: tree.leaves(ad.jacfwd(lambda *zs: gradient(*zs), argnums=argnums)(*ys))
         found["jacfwd of grad"] = (forward, list(xs))
     found["grad of grad"] = (lambda *ys: list(ad.grad(along, argnums=argnums)(*ys)), [*xs, *tangents])

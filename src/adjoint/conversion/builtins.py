@@ -25,6 +25,7 @@ from adjoint.conversion.special_methods import (
 )
 from adjoint.conversion.texts import TracedText, fill_template, formatted, join_texts, plain_number
 from adjoint.numpy import methods
+from adjoint.numpy.dispatch import constant
 from adjoint.ops.effects import Arguments as EffectArguments
 from adjoint.ops.effects import Callback
 from adjoint.program.record import RecordTracer
@@ -270,8 +271,8 @@ for _cls in (np.float64, np.float32, np.float16, np.complex128, np.complex64, np
 
 
 def fresh(array: Any) -> Any:
-    """A new array that an operator made, and that is written to later."""
-    return made_here(array)
+    """A new array that an operator made, and that is written to later: of traced values, it is of what runs."""
+    return constant(array) if isinstance(array, Tracer) and array.ndim else made_here(array)
 
 
 def is_plain_number(value: Any) -> bool:

@@ -250,11 +250,12 @@ class ExpressionRewriter(ast.NodeTransformer):
     # ------------------------------------------------------------------ stores
 
     def visit_Assign(self, node: ast.Assign) -> Any:
+        is_new = isinstance(node.value, ast.BinOp | ast.UnaryOp)
         node.value = self._noted(node.value) if self.native else self.visit(node.value)
         if any(isinstance(target, ast.Tuple | ast.List) for target in node.targets):
             node.value = self.iterated(node.value)
         if all(self._is_plain(target) for target in node.targets):
-            return self._fresh(node)
+            return self._fresh(node) if is_new else node
         if len(node.targets) == 1 and not isinstance(node.targets[0], ast.Tuple | ast.List):
             return self._store(node.targets[0], node.value, node)
         name = self.new_name("value")
@@ -318,8 +319,7 @@ class ExpressionRewriter(ast.NodeTransformer):
     def _fresh(self, node: ast.Assign) -> ast.Assign:
         """A new array made by an operator is noted: it may be written to later."""
         target = node.targets[0]
-        is_new = isinstance(node.value, ast.BinOp | ast.UnaryOp)
-        if is_new and isinstance(target, ast.Name) and target.id in self.written_into:
+        if isinstance(target, ast.Name) and target.id in self.written_into:
             node.value = helper("fresh", node.value, like=node.value)
         return node
 

@@ -19,7 +19,7 @@ from adjoint.ops.elementwise.arithmetic import add, multiply
 from adjoint.ops.elementwise.ufuncs import BY_NAME
 from adjoint.program.op import Op
 from adjoint.program.program import Atom, Equation, Literal, Program, Var
-from adjoint.program.types import ArrayType, Value, type_of
+from adjoint.program.types import ArrayType, Value, is_whole, type_of
 from adjoint.simplify.rules.constant_folding import (
     MOST_BYTES,
     MOST_ELEMENTS,
@@ -121,7 +121,7 @@ class Rewriter:
         if kind is None:
             kind = op.result_type(*[a.type for a in inputs])
         z = self._rewrite(op, tag, inputs, kind)
-        if z is None:
+        if z is None or (z.type.shape != kind.shape and not is_whole(kind)):  # nothing is spread over unknown sizes
             z = self.write(op, inputs, kind, eq)
         else:
             z = self.fit(z, kind)
