@@ -130,3 +130,17 @@ def test_tangents_are_not_changed_by_assignment() -> None:
     np.testing.assert_array_equal(dy, [0.0, 4.0, 20.0, 28.0])  # 4 x₁, 4 x₁ x₂, 4 x₂ x₃
     np.testing.assert_array_equal(ad.linearize(g, x)[1](v), dy)
     np.testing.assert_array_equal(v, 1.0)
+
+
+def test_arrays_that_a_rule_makes_are_no_values_of_the_trace() -> None:
+    """The linear solver of a root makes an array like its right side, which is a value of the program being written."""
+
+    def total(a):
+        root = ad.implicit.root(
+            lambda x, a: x + 0.3 * np.sin(x) - a, x0=1.0, linear=lambda A, b: b / A(np.ones_like(b))
+        )
+        return ad.scan(lambda c, t: (root(a * t) + c, None), 0.0, np.array([0.5, 1.0]))[0]
+
+    slopes = [ad.testing.finite_difference(f, 0.7, 1.0) for f in (total, ad.grad(total))]
+    np.testing.assert_allclose(ad.jvp(total, (0.7,), (1.0,))[1], slopes[0], rtol=1e-6)
+    np.testing.assert_allclose(ad.jet(total, (0.7,), ((1.0, 0.0),))[1], slopes, rtol=1e-6)

@@ -128,8 +128,9 @@ class Taylor(Trace):
         if get_ident() != self.thread:
             self.wrong_thread()
         if "jet" in op.stated:  # control flow maps Taylor mode over its own programs
-            with nullcontext() if op.is_control else self.below():
-                found = op.jet([self.coefficients(self._series_of(a)) for a in args], self)
+            series = [self.coefficients(self._series_of(a)) for a in args]
+            with self.reading() if op.closes else nullcontext(), nullcontext() if op.is_control else self.below():
+                found = op.jet(series, self)
             return tuple(map(self._settle_series, found))
         if op.flat:
             z = op(*[self._series_of(a).get(0) for a in args])

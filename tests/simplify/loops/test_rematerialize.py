@@ -231,3 +231,36 @@ def test_rows_that_the_first_loop_hands_on_as_they_are() -> None:
     after = check(choose_residuals(before))
     same_results(before, after, arguments, rounding=0.0)
     assert stored(prune_dead_parts(after), 1) == []
+
+
+def test_rows_that_are_read_elsewhere_as_well_are_read_there() -> None:
+    """A stack of what is scanned, and one of two stacks of the same: nothing is left that reads what is dropped."""
+
+    def f(xs):
+        _, (a, b, c, d) = ad.scan(lambda c, x: (np.sin(c) * x, (x, c, c, c * 2.0)), 0.5, xs)
+        total, _ = ad.scan(lambda s, r: (s * r[0] + r[1] - r[2], None), xs[2], (a, c, d), reverse=True)
+        return total * a[1] * np.sum(np.exp(b))
+
+    before, arguments = program_of(f, np.linspace(0.1, 1.0, 10))
+    after = check(choose_residuals(before))  # as it is: simpler interfaces of loops would hide both
+    same_results(before, after, arguments, rounding=0.0)
+    assert stored(after, 1) == [()]
+
+
+def test_the_hessian_of_a_filter_with_small_matrices_compiles() -> None:
+    A, C = np.array([[1.0, 0.1], [-0.1, 0.9]]), np.array([[1.0, 0.0]])
+    observations = np.sin(np.arange(20.0))
+
+    def likelihood(p):
+        m, P, total = np.array([p[2], 0.0]), np.eye(2), 0.0
+        for y in observations:
+            m, P = A @ m, A @ P @ A.T + np.exp(p[0]) * np.eye(2)
+            S = C @ P @ C.T + np.exp(p[1]) * np.eye(1)
+            K, e = np.linalg.solve(S, C @ P).T, y - C @ m
+            total = total - 0.5 * (e @ np.linalg.solve(S, e) + np.linalg.slogdet(S)[1])
+            m, P = m + K @ e, P - K @ S @ K.T
+        return total
+
+    p = np.array([0.3, -0.2, 0.1])
+    H = ad.testing.difference_jacobian(ad.grad(likelihood), p)
+    np.testing.assert_allclose(ad.jit(ad.hessian(likelihood))(p), H, rtol=1e-6, atol=1e-6)

@@ -74,7 +74,9 @@ class _Pair:
         self.program, self.readers, self.offset, self.residual_stacks = program, readers, offset, residual_stacks
         self.forward, self.backward = forward, backward
         self.atom_of = {v: a for a, v in forward.ys}
-        self.stack_of = {a: v for a, v in forward.ys if isinstance(a, Var)}
+        # Of two stacks of one variable the one that stays: a residual's may be dropped because there is the other.
+        stacks = sorted(forward.ys, key=lambda pair: pair[1] not in residual_stacks)
+        self.stack_of = {a: v for a, v in stacks if isinstance(a, Var)}
         self.constants, self.arrays = dict(forward.constants), dict(forward.scanned)
         self._iterations = forward.ys[0][1].type.shape[:1]
         self.shares = False  # whether the second loop computes what the first one has
@@ -165,17 +167,16 @@ class _Pair:
         kept = set(choice.stored)
         dropped = [v for v in self.residual_stacks if isinstance(self.atom_of[v], Var) and self.atom_of[v] not in kept]
         gone = {self.at_hand[v]: v for v in dropped}
-        scanned = [(v, a) for v, a in backward.scanned if a not in gone]
-        if backward.needs_rows and not scanned:  # it counts its iterations by the rows of one of them
-            last = dropped.pop()
-            del gone[self.at_hand[last]]
-            scanned = [(v, a) for v, a in backward.scanned if a is self.at_hand[last]]
         renaming: Renaming = {}
         needed = reads_of(backward)
         for v, array in before:
             if array in gone and v in needed:
                 atom = self.atom_of[gone[array]]
                 renaming[v] = read(atom) if isinstance(atom, Var) else atom
+        scanned = [(v, a) for v, a in backward.scanned if a not in gone]
+        if backward.needs_rows and not scanned:  # it counts its iterations by the rows of one of them
+            last = dropped.pop()
+            scanned = [(v, a) for v, a in backward.scanned if a is self.at_hand[last]]
         backward.scanned = scanned
         backward.substitute(renaming)
         backward.equations[:0] = prologue
