@@ -50,6 +50,7 @@ class ImplicitSolve(Control):
     """
 
     is_implicit = True
+    closes = True  # the linear equation is solved by any function, which may make arrays of its own
 
     residual: Program
     solver: Program
