@@ -1,4 +1,4 @@
-"""Functions whose files are read when they are first called."""
+"""Files that are read when something in them is first used."""
 
 import subprocess
 import sys
@@ -76,8 +76,26 @@ def test_functions_keep_their_names_when_files_of_the_same_name_are_read() -> No
     code = """
 import adjoint.optimize.bilevel, adjoint.optimize.least_squares.fitting, adjoint.optimize.sets
 from adjoint import optimize
-print(*[type(getattr(optimize, name)).__name__ for name in ("bilevel", "least_squares", "sets", "updates")])
-print("adjoint.optimize.saddle" in __import__("sys").modules, len(dir(optimize)) == len(optimize.__all__))
+from inspect import isfunction, ismodule
+import adjoint.implicit.report
+from adjoint import implicit, linear
+print(isfunction(optimize.bilevel), isfunction(optimize.least_squares), isfunction(implicit.report))
+print(ismodule(optimize.sets), ismodule(optimize.updates), "adjoint.optimize.saddle" in __import__("sys").modules)
+print(*[dir(p) == sorted(p.__all__) for p in (optimize, implicit, linear, optimize.sets)])
 """
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert run.stdout.splitlines() == ["function function module module", "False True"]
+    assert run.stdout.splitlines() == ["True True True", "True True False", "True True True True"]
+
+
+def test_a_minimization_reads_its_own_method_alone() -> None:
+    code = """
+import sys
+import numpy as np
+from adjoint import optimize
+found = optimize.minimize(lambda x: np.sum((x - 1.0) ** 2), np.zeros(3), method="bfgs")
+others = ("adjoint.sparse", "adjoint.simplify", "adjoint.linear.operators.maps", "adjoint.optimize.second_order.newton",
+          "adjoint.optimize.constrained.solving", "adjoint.optimize.composite.proximal_gradient", "scipy.linalg")
+print(found.converged, *[name for name in others if name in sys.modules])
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.split() == ["True"]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, final
+from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 import numpy as np
 
@@ -20,13 +20,15 @@ from adjoint.base.source import warn_user
 from adjoint.debug import callback
 from adjoint.implicit.kinks import has_kinks, is_kink, measure_distance
 from adjoint.implicit.vectors import dtype_of, named_element, to_vector
-from adjoint.linear.operators.maps import LinearMap
 from adjoint.linear.solvers.solution import STATUSES, advice_for
 from adjoint.ops.control.recorded import call_program
 from adjoint.ops.custom import OpaqueCall
 from adjoint.program.program import Program
 from adjoint.program.trace import Tracer, primal
 from adjoint.program.types import ArrayType, Value
+
+if TYPE_CHECKING:
+    from adjoint.linear.operators.maps import LinearMap
 
 __all__ = [
     "CHECKS",
@@ -198,7 +200,7 @@ def measure_residual(
     """
     F = to_vector(call_program(residual, [*theta, *x]), residual.output_types)
     vector = to_vector(x, residual.input_types[len(theta) :])
-    if isinstance(A, LinearMap):
+    if callable(A):  # a map, no matrix
         size = primal(A(vector))
         if whole is None:
             signs = np.random.default_rng(0).choice([-1.0, 1.0], len(vector)).astype(vector.dtype)

@@ -8,34 +8,45 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
 from adjoint.api.gradients import vmap
+from adjoint.base.loading import deferred
 from adjoint.implicit.diagnosis import LinearSolved, Watch
-from adjoint.implicit.sparse_equation import factor_sparse
 from adjoint.implicit.vectors import real_size, to_arrays, to_vector
 from adjoint.jit.pipeline import run_program
-from adjoint.linear.operators.dense import METHODS
-from adjoint.linear.operators.derivative_maps import jacobian
 from adjoint.linear.operators.facts import read
-from adjoint.linear.operators.maps import LinearMap
-from adjoint.linear.operators.structures import matrix
 from adjoint.linear.solvers.solution import Solution
-from adjoint.linear.solvers.solving import ITERATIVE, solve
 from adjoint.ops.control.call import run_with
 from adjoint.ops.control.recorded import call_program
 from adjoint.ops.implicit_solve import Equation, is_plain_array, is_same
 from adjoint.program.program import Program
 from adjoint.program.types import Value
-from adjoint.scipy import linalg
+
+if TYPE_CHECKING:
+    from adjoint.implicit.sparse_equation import factor_sparse
+    from adjoint.linear.operators.derivative_maps import jacobian
+    from adjoint.linear.operators.maps import LinearMap
+    from adjoint.linear.operators.structures import matrix
+    from adjoint.linear.solvers.solving import is_iterative, name_methods, solve
+    from adjoint.scipy.linalg import lu_factor, lu_solve
+else:  # a solution whose derivative nobody asks for needs none of them
+    factor_sparse = deferred("adjoint.implicit.sparse_equation", "factor_sparse")
+    jacobian = deferred("adjoint.linear.operators.derivative_maps", "jacobian")
+    matrix = deferred("adjoint.linear.operators.structures", "matrix")
+    is_iterative = deferred("adjoint.linear.solvers.solving", "is_iterative")
+    name_methods = deferred("adjoint.linear.solvers.solving", "name_methods")
+    solve = deferred("adjoint.linear.solvers.solving", "solve")
+    lu_factor = deferred("adjoint.scipy.linalg", "lu_factor")
+    lu_solve = deferred("adjoint.scipy.linalg", "lu_solve")
 
 __all__ = ["DIRECT", "LinearizedEquation", "Stacked", "factor_or_nan", "jacobian_map"]
 
 run_with(run_program)  # programs that are called run compiled, also where nothing else has loaded the compiler
 DIRECT = 200  # so many unknowns, or fewer, are solved by factors of a matrix
-_NAMES = ("auto", "direct", "sparse", "least squares", *ITERATIVE, *METHODS)
+_OWN = ("auto", "direct", "sparse", "least squares")
 
 
 def jacobian_map(residual: Program, theta: Sequence[Value], x: Sequence[Value], facts: Sequence[str] = ()) -> LinearMap:
@@ -65,8 +76,8 @@ class LinearizedEquation:
 
     def __post_init__(self) -> None:
         read(self.facts)
-        if isinstance(self.linear, str) and self.linear not in _NAMES:
-            known = ", ".join(map(repr, _NAMES))
+        if isinstance(self.linear, str) and self.linear not in _OWN and self.linear not in name_methods():
+            known = ", ".join(map(repr, dict.fromkeys((*_OWN, *name_methods()))))
             raise ValueError(f"{self.watch.title}: linear={self.linear!r} is no method. They are: {known}.")
 
     def solve(
@@ -94,7 +105,7 @@ class LinearizedEquation:
             return LinearSolved(found.value, found.code, found.method) if isinstance(found, Solution) else (
                 LinearSolved(found, np.int64(0), "given"))  # fmt: skip
         method = "direct" if self.linear == "auto" and size <= DIRECT else self.linear
-        if method in ITERATIVE or method == "auto":
+        if method not in {"direct", "lu", "least squares"} and (method == "auto" or is_iterative(method)):
             solution = solve(A.adjoint if adjoint else A, b, method=method)
             return LinearSolved(solution.value, solution.code, solution.method)
         # one matrix and one factorization for all right sides at this point
@@ -107,7 +118,7 @@ class LinearizedEquation:
         if size == 1:
             return LinearSolved(b / dense[0], np.int64(0), method, dense, dense[0])
         packed, order = _share(memory, "factors", memory["map"][0], lambda: factor_or_nan(dense))
-        t = linalg.lu_solve((packed, order), b, trans=2 if adjoint else 0)
+        t = lu_solve((packed, order), b, trans=2 if adjoint else 0)
         return LinearSolved(t, np.int64(0), method, dense, np.diagonal(packed))
 
     def matrix_at(self, residual: Program, theta: Sequence[Value], x: Sequence[Value], memory: dict[str, Any]) -> Value:
@@ -131,7 +142,7 @@ def _form_matrix(A: LinearMap) -> Value:
 
 def factor_or_nan(a: Value) -> tuple[Value, Value]:
     """P a = L U. A pivot that is zero is NaN: what it leaves undetermined is NaN then, and nothing raises."""
-    packed, order = linalg.lu_factor(a)
+    packed, order = lu_factor(a)
     pivots = np.diagonal(packed)
     return packed + np.diag(np.where(pivots == 0, np.nan, 0.0).astype(packed.dtype)), order
 

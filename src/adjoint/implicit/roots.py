@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from adjoint.base.errors import RuleError
+from adjoint.base.loading import deferred
 from adjoint.base.source import user_facing
 from adjoint.implicit import conditions
 from adjoint.implicit.approximate import Unrolled, unroll_solver
 from adjoint.implicit.diagnosis import Watch
 from adjoint.implicit.equation import LinearizedEquation
 from adjoint.implicit.function import ImplicitFunction
-from adjoint.implicit.iterations import newton_root, picard
-from adjoint.linear.operators.maps import LinearMap
 from adjoint.ops.implicit_solve import Equation
+
+if TYPE_CHECKING:
+    from adjoint.implicit.iterations import newton_root, picard
+    from adjoint.linear.operators.maps import LinearMap
+else:  # where the user gives no solver
+    newton_root = deferred("adjoint.implicit.iterations", "newton_root")
+    picard = deferred("adjoint.implicit.iterations", "picard")
 
 __all__ = ["Linear", "equation_for", "fixed_point", "make_fixed_point", "need_start", "root"]
 
-Linear = str | Callable[[LinearMap, Any], Any]
+Linear = str | Callable[["LinearMap", Any], Any]
 
 
 def equation_for(title: str, facts: Sequence[str], linear: Linear, differentiate: Any, check: str) -> Equation:

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from adjoint.base.errors import SolveError
+from adjoint.base.loading import deferred
 from adjoint.implicit.vectors import to_arrays, to_vector
 from adjoint.ops.control.recorded import call_program
 from adjoint.program.program import Program
 from adjoint.program.types import Value
-from adjoint.scipy import sparse
-from adjoint.scipy.sparse.linalg import splu
-from adjoint.sparse.derivatives import SparseDerivative, jacobian
+
+if TYPE_CHECKING:
+    from adjoint.scipy.sparse import csr_array
+    from adjoint.scipy.sparse.linalg import splu
+    from adjoint.sparse.derivatives import SparseDerivative, jacobian
+else:
+    csr_array = deferred("adjoint.scipy.sparse", "csr_array")
+    splu = deferred("adjoint.scipy.sparse.linalg", "splu")
+    jacobian = deferred("adjoint.sparse.derivatives", "jacobian")
 
 __all__ = ["factor_sparse"]
 
@@ -37,7 +44,7 @@ def factor_sparse(residual: Program, theta: Sequence[Value], x: Sequence[Value])
     vector = to_vector(x, residual.input_types[len(theta) :])
     pattern = derivative.coloring(vector, *theta).pattern
     entries = derivative.values(vector, *theta)
-    made = sparse.csr_array((entries, pattern.indices, pattern.indptr), shape=pattern.shape).tocsc()
+    made = csr_array((entries, pattern.indices, pattern.indptr), shape=pattern.shape).tocsc()
     try:
         return splu(made)
     except RuntimeError as problem:

@@ -7,13 +7,10 @@ found.status, float(np.round(found.value["b"], 6))  # → ('converged', -2.0)
 ```
 """
 
-import sys
 from dataclasses import is_dataclass
-from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from adjoint.base.garbage import loading
+from adjoint.base.loading import open_lazily
 from adjoint.base.source import name_options
 
 if TYPE_CHECKING:
@@ -235,33 +232,11 @@ _HOMES = {
     "adjoint.optimize.stochastic.training": "train",
     "adjoint.optimize.stochastic.variance_reduced": "SAGA SVRG",
 }
-_HOME_OF = {name: module for module, names in _HOMES.items() for name in names.split()}
-
-
-class _Package(ModuleType):
-    """Folders and files that are called like a function (`least_squares`) do not take its name when they are read."""
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if not (isinstance(value, ModuleType) and _HOME_OF.get(name, __name__) != __name__):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package
+_find, __dir__ = open_lazily(__name__, _HOMES)
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME_OF:
-        raise AttributeError(
-            f"module 'adjoint.optimize' has no attribute {name!r}", name=name, obj=sys.modules[__name__]
-        )
-    home = _HOME_OF[name]
-    with loading():
-        value = import_module(f"{home}.{name}") if home == __name__ else getattr(import_module(home), name)
+    value = _find(name)
     if isinstance(value, type) and is_dataclass(value):
         name_options(value)
-    globals()[name] = value  # from now on it is found without this function
     return value
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)

@@ -3,21 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from adjoint.base.loading import deferred
 from adjoint.base.suggestions import did_you_mean
-from adjoint.optimize.first_order.conjugate_gradients import ConjugateGradients
-from adjoint.optimize.first_order.gradient_descent import GradientDescent
 from adjoint.optimize.limits import is_method
 from adjoint.optimize.problem import Problem
-from adjoint.optimize.second_order.bfgs import BFGS
-from adjoint.optimize.second_order.cubic import CubicNewton
-from adjoint.optimize.second_order.lbfgs import LBFGS
-from adjoint.optimize.second_order.lbfgsb import LBFGSB
-from adjoint.optimize.second_order.newton import Newton
-from adjoint.optimize.second_order.newton_cg import NewtonCG
-from adjoint.optimize.second_order.sparse_newton import SparseNewton
-from adjoint.optimize.second_order.trust_region import TrustRegion
+
+if TYPE_CHECKING:
+    from adjoint.optimize.first_order.conjugate_gradients import ConjugateGradients
+    from adjoint.optimize.first_order.gradient_descent import GradientDescent
+    from adjoint.optimize.second_order.bfgs import BFGS
+    from adjoint.optimize.second_order.cubic import CubicNewton
+    from adjoint.optimize.second_order.lbfgs import LBFGS
+    from adjoint.optimize.second_order.lbfgsb import LBFGSB
+    from adjoint.optimize.second_order.newton import Newton
+    from adjoint.optimize.second_order.newton_cg import NewtonCG
+    from adjoint.optimize.second_order.sparse_newton import SparseNewton
+    from adjoint.optimize.second_order.trust_region import TrustRegion
+else:
+    ConjugateGradients = deferred("adjoint.optimize.first_order.conjugate_gradients", "ConjugateGradients")
+    GradientDescent = deferred("adjoint.optimize.first_order.gradient_descent", "GradientDescent")
+    BFGS = deferred("adjoint.optimize.second_order.bfgs", "BFGS")
+    CubicNewton = deferred("adjoint.optimize.second_order.cubic", "CubicNewton")
+    LBFGS = deferred("adjoint.optimize.second_order.lbfgs", "LBFGS")
+    LBFGSB = deferred("adjoint.optimize.second_order.lbfgsb", "LBFGSB")
+    Newton = deferred("adjoint.optimize.second_order.newton", "Newton")
+    NewtonCG = deferred("adjoint.optimize.second_order.newton_cg", "NewtonCG")
+    SparseNewton = deferred("adjoint.optimize.second_order.sparse_newton", "SparseNewton")
+    TrustRegion = deferred("adjoint.optimize.second_order.trust_region", "TrustRegion")
 
 __all__ = ["METHODS", "SCIPY", "choose_method", "is_plain"]
 

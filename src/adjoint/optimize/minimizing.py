@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from adjoint import tree
+from adjoint.base.loading import deferred
 from adjoint.base.source import user_facing
 from adjoint.implicit.approximate import Unrolled
 from adjoint.implicit.function import ImplicitFunction
@@ -18,14 +19,8 @@ from adjoint.optimize.captured import close_over, close_over_all
 from adjoint.optimize.certificates.promises import certify_run, read_constants
 from adjoint.optimize.choosing import choose_method, is_plain
 from adjoint.optimize.composite.objective import Composite
-from adjoint.optimize.composite.solving import minimize_composite
-from adjoint.optimize.composite.within import method_within
-from adjoint.optimize.constrained.barrier import LogBarrier
 from adjoint.optimize.constrained.constraints import Constraint
-from adjoint.optimize.constrained.solving import minimize_constrained
-from adjoint.optimize.constrained.sparse_solvers import Uno
 from adjoint.optimize.derivatives import attach_envelope
-from adjoint.optimize.foreign import run_scipy
 from adjoint.optimize.iteration import Ending, Iterate, Limits, run
 from adjoint.optimize.limits import check_tolerance, read_count
 from adjoint.optimize.optimum import Optimum
@@ -37,6 +32,17 @@ from adjoint.optimize.setting import Setting
 from adjoint.optimize.wrong_gradients import explain_failure
 from adjoint.program.trace import TRACED, primal
 from adjoint.program.types import Value
+
+if TYPE_CHECKING:
+    from adjoint.optimize.composite.solving import minimize_composite
+    from adjoint.optimize.composite.within import method_within
+    from adjoint.optimize.constrained.solving import minimize_constrained
+    from adjoint.optimize.foreign import run_scipy
+else:  # what most minimizations do without
+    minimize_composite = deferred("adjoint.optimize.composite.solving", "minimize_composite")
+    method_within = deferred("adjoint.optimize.composite.within", "method_within")
+    minimize_constrained = deferred("adjoint.optimize.constrained.solving", "minimize_constrained")
+    run_scipy = deferred("adjoint.optimize.foreign", "run_scipy")
 
 __all__ = ["choose_tolerance", "minimize", "read_limits"]
 
@@ -127,7 +133,7 @@ def minimize(
     rules = [subject_to] if isinstance(subject_to, Constraint | Set) else list(subject_to)
     if any(isinstance(rule, Set) for rule in rules):
         method = method_within(title, rules, method, bounds=bounds, scale=scale)
-    elif rules or isinstance(method, LogBarrier | Uno):
+    elif rules or getattr(method, "multipliers", False):
         if read_constants(title, certify):
             raise ValueError(f"{title}: with constraints certify is True: what is known of the function, "
                              f"{certify!r}, tells nothing here.")  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
@@ -11,11 +11,16 @@ from adjoint import tree
 from adjoint.api.gradients import grad, jvp, value_and_grad
 from adjoint.api.jacobians import jacfwd
 from adjoint.base.errors import DtypeError, RuleError, ShapeError, TreeError
+from adjoint.base.loading import deferred
 from adjoint.implicit.vectors import dtype_of, named_element, path_in_x, to_arrays, to_vector
 from adjoint.linear.solvers.iteration import TRACED, both
 from adjoint.optimize.oracles import Counter
 from adjoint.program.types import ArrayType, Value, type_of
-from adjoint.sparse.derivatives import hessian as sparse_hessian
+
+if TYPE_CHECKING:
+    from adjoint.sparse.derivatives import hessian as sparse_hessian
+else:
+    sparse_hessian = deferred("adjoint.sparse.derivatives", "hessian")
 
 __all__ = ["COMPILED", "Problem", "Unknowns", "read_unknowns"]
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from adjoint.linear.operators.algebra import Identity, Scaled, Sum
 from adjoint.linear.operators.dense import solve_dense
-from adjoint.linear.operators.maps import LinearMap, operation
+from adjoint.linear.operators.maps import LinearMap
 from adjoint.linear.operators.operations import Congruence
 from adjoint.linear.operators.structures import LowRank
 from adjoint.ops.arrays.contract import adjoint_matrix
@@ -48,7 +48,6 @@ class Woodbury(NamedTuple):
         return domain.unravel(first - correction)
 
 
-@operation("woodbury")
 def woodbury(total: Sum) -> Woodbury | None:
     """The parts of a sum, when some have low rank, the rest can be solved with, and that is worth the trouble."""
     thin = tuple(term for term in total.terms if rank_of(term) is not None)

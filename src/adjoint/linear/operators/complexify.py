@@ -15,7 +15,7 @@ from adjoint import tree
 from adjoint.linear.operators.algebra import Identity, OfMap, Zero
 from adjoint.linear.operators.blocks import Block, BlockDiagonal
 from adjoint.linear.operators.facts import Facts
-from adjoint.linear.operators.maps import LinearMap, operation
+from adjoint.linear.operators.maps import LinearMap
 from adjoint.linear.operators.spaces import Space
 from adjoint.program.types import Value
 
@@ -101,7 +101,6 @@ def _on_parts(function: Callable[[Any], Any], x: Any) -> Any:
     return tree.map(lambda p, q: p + 1j * q, real, imaginary)
 
 
-@operation("complexify")
 def complexified(a: LinearMap) -> LinearMap:
     """The map on complex elements; a complex map stays as it is.
 

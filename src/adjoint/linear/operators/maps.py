@@ -24,6 +24,7 @@ import numpy as np
 from adjoint import tree
 from adjoint.api.gradients import vmap
 from adjoint.base.errors import DtypeError, ShapeError
+from adjoint.base.loading import deferred
 from adjoint.base.source import user_facing
 from adjoint.linear.operators import facts as known
 from adjoint.linear.operators.dense import method_for, solve_dense
@@ -35,25 +36,25 @@ from adjoint.ops.arrays.contract import adjoint_matrix
 from adjoint.program.trace import Tracer
 from adjoint.program.types import Value
 
-__all__ = ["OPERATIONS", "STATIC", "LinearMap", "operation"]
+__all__ = ["OPERATIONS", "STATIC", "LinearMap"]
 
 STATIC = {"static": True}  # a field that is part of the structure, as `tree.static()` makes them
 
 M = TypeVar("M", bound="LinearMap")
-F = TypeVar("F", bound=Callable[..., Any])
 
-# What the operators of maps do, by name: filled by the file that defines sums, products and inverses.
-OPERATIONS: dict[str, Callable[..., Any]] = {}
-
-
-def operation(name: str) -> Callable[[F], F]:
-    """Give the operation of this name its meaning."""
-
-    def register_class(function: F) -> F:
-        OPERATIONS[name] = function
-        return function
-
-    return register_class
+# What the operators of maps do, by name: sums, products and inverses are maps, which are defined above this file.
+OPERATIONS: dict[str, Callable[..., Any]] = {
+    "adjoint": deferred("adjoint.linear.operators.algebra", "Adjoint"),
+    "conjugate": deferred("adjoint.linear.operators.operations", "conjugate"),
+    "inverse": deferred("adjoint.linear.operators.operations", "Inverse"),
+    "add": deferred("adjoint.linear.operators.operations", "add"),
+    "compose": deferred("adjoint.linear.operators.operations", "compose"),
+    "scale": deferred("adjoint.linear.operators.operations", "scale"),
+    "power": deferred("adjoint.linear.operators.operations", "power"),
+    "complexify": deferred("adjoint.linear.operators.complexify", "complexified"),
+    "scipy operator": deferred("adjoint.linear.operators.operator", "map_of_operator"),
+    "woodbury": deferred("adjoint.linear.factorizations.lowrank", "woodbury"),
+}
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -13,19 +13,15 @@ import numpy as np
 
 from adjoint.base.errors import ShapeError
 from adjoint.linear.operators import facts as known
-from adjoint.linear.operators.algebra import Adjoint, Composed, Conjugate, Identity, OfMap, Scaled, Sum, Zero, same
+from adjoint.linear.operators.algebra import Composed, Conjugate, Identity, OfMap, Scaled, Sum, Zero, same
 from adjoint.linear.operators.facts import Facts
-from adjoint.linear.operators.maps import OPERATIONS, STATIC, LinearMap, operation
+from adjoint.linear.operators.maps import OPERATIONS, STATIC, LinearMap
 from adjoint.linear.operators.spaces import Space
 from adjoint.ops.arrays.contract import adjoint_matrix
 from adjoint.program.trace import Tracer
 from adjoint.program.types import Value
 
-__all__ = ["Congruence", "Inverse", "Power", "add", "compose", "congruence", "scale"]
-
-operation("adjoint")(Adjoint)
-operation("conjugate")(lambda a: a.inner if isinstance(a, Conjugate) else Conjugate(a))
-operation("inverse")(lambda a: Inverse(a))
+__all__ = ["Congruence", "Inverse", "Power", "add", "compose", "congruence", "conjugate", "power", "scale"]
 
 
 @final
@@ -165,7 +161,11 @@ class Congruence(LinearMap):
         return np.matmul(adjoint_matrix(b), b if isinstance(self.inner, Identity) else self.inner._apply_columns(b))
 
 
-@operation("add")
+def conjugate(a: LinearMap) -> LinearMap:
+    """x ↦ conj(A conj(x))."""
+    return a.inner if isinstance(a, Conjugate) else Conjugate(a)
+
+
 def add(a: LinearMap, b: LinearMap) -> LinearMap:
     """A + B."""
     if (a.domain, a.range) != (b.domain, b.range):
@@ -205,7 +205,6 @@ def _terms(a: LinearMap) -> tuple[LinearMap, ...]:
     return a.terms if isinstance(a, Sum) and not a.claims else (a,)
 
 
-@operation("compose")
 def compose(a: LinearMap, b: LinearMap) -> LinearMap:
     """A after B. Where A is B*, or B* S, it is known to be symmetric."""
     if a.domain != b.range:
@@ -254,7 +253,6 @@ def congruence(outer: LinearMap, inner: LinearMap | None = None) -> LinearMap:
     return Congruence(outer, inner)
 
 
-@operation("scale")
 def scale(factor: Value, a: LinearMap, kind: str | None = None) -> LinearMap:
     """c A."""
     if isinstance(factor, int):
@@ -269,7 +267,6 @@ def scale(factor: Value, a: LinearMap, kind: str | None = None) -> LinearMap:
     return a if kind == "one" and not isinstance(factor, Tracer) else Scaled(a, factor, kind)
 
 
-@operation("power")
 def power(a: LinearMap, n: int) -> LinearMap:
     """Aⁿ."""
     if a.domain != a.range:

@@ -18,7 +18,7 @@ from adjoint.api.gradients import linear_transpose
 from adjoint.base.errors import DtypeError, NotLinear, ShapeError
 from adjoint.linear.operators.facts import Facts
 from adjoint.linear.operators.from_function import from_function
-from adjoint.linear.operators.maps import LinearMap, operation
+from adjoint.linear.operators.maps import LinearMap
 from adjoint.linear.operators.spaces import Space
 from adjoint.linear.operators.sparse_matrix import SparseMatrix, sum_by_index
 from adjoint.linear.operators.stacks import check_single
@@ -27,7 +27,16 @@ from adjoint.program.trace import Tracer
 from adjoint.program.types import Value
 from adjoint.transform.arguments import plain_value
 
-__all__ = ["Operator", "black_box", "element", "is_sparse", "is_traced", "operator", "preconditioner"]
+__all__ = [
+    "Operator",
+    "black_box",
+    "element",
+    "is_sparse",
+    "is_traced",
+    "map_of_operator",
+    "operator",
+    "preconditioner",
+]
 
 
 @dataclass(frozen=True)
@@ -231,8 +240,8 @@ def _scipy_operator(A: Any, dtype: np.dtype[Any]) -> Operator:
     return Operator(Space.vector(n, dtype), Space.vector(m, dtype), forwards, backwards, source=A, own_adjoint=True)
 
 
-@operation("scipy operator")
-def _map_of_operator(A: Any, *facts: str) -> LinearMap:
+def map_of_operator(A: Any, *facts: str) -> LinearMap:
+    """A LinearOperator of SciPy as a map."""
     own = A.dtype if getattr(A, "dtype", None) is not None else np.dtype(float)
     made = _scipy_operator(A, np.dtype(own))
     return from_function(made.forwards, made.domain, *facts, adjoint=made.backwards, range=made.range)

@@ -21,7 +21,7 @@ from adjoint.linear.solvers.methods import bicgstab, cg, gmres, minres
 from adjoint.linear.solvers.solution import CONVERGED, NOT_POSITIVE, SINGULAR, Solution
 from adjoint.program.trace import Tracer
 
-__all__ = ["ITERATIVE", "choose", "solve"]
+__all__ = ["ITERATIVE", "choose", "is_iterative", "name_methods", "solve"]
 
 ITERATIVE: dict[str, Any] = {"cg": cg, "minres": minres, "gmres": gmres, "bicgstab": bicgstab, "lsmr": lsmr}
 _OPTIONS = {
@@ -30,6 +30,16 @@ _OPTIONS = {
     for name, given in inspect.signature(run).parameters.items()
     if given.kind is given.KEYWORD_ONLY
 }
+
+
+def is_iterative(method: str) -> bool:
+    """Whether it is the name of an iteration."""
+    return method in ITERATIVE
+
+
+def name_methods() -> tuple[str, ...]:
+    """The names that `solve` takes."""
+    return ("auto", "direct", *ITERATIVE, *METHODS)
 
 
 @user_facing
@@ -52,9 +62,8 @@ def solve(A: Any, b: Any, *facts: str, method: str = "auto", x0: Any = None, **o
         if chosen == "cg" and "negative definite" in _facts(A, claims):
             return cg(_negate(A), tree.scale(-1.0, element(b, "solve: b")), x0, **options)
         return ITERATIVE[chosen](A, b, x0, **options)
-    if chosen != "direct" and chosen not in METHODS:
-        known = ", ".join(["auto", "direct", *ITERATIVE, *METHODS])
-        raise ValueError(f"solve: {method!r} is no method. They are: {known}.")
+    if chosen not in name_methods():
+        raise ValueError(f"solve: {method!r} is no method. They are: {', '.join(name_methods())}.")
     for name in options.keys() - _OPTIONS:
         raise TypeError(f"solve: {name!r} is no option. They are: x0, {', '.join(sorted(_OPTIONS))}.")
     if "damp" in options:

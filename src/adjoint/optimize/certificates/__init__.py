@@ -6,17 +6,22 @@ certificates.classify_stationary(lambda x: x[0] ** 2 - x[1] ** 2, np.zeros(2)).i
 ```
 """
 
-from adjoint.optimize.certificates.constants import (
-    bregman,
-    check_sandwich,
-    lipschitz,
-    pinsker,
-    smoothness,
-    strong_convexity,
-)
-from adjoint.optimize.certificates.convexity import check_convex, classify_stationary
-from adjoint.optimize.certificates.promises import Promises
-from adjoint.optimize.certificates.rates import check_bounds, rate
+from typing import TYPE_CHECKING
+
+from adjoint.base.loading import open_lazily
+
+if TYPE_CHECKING:
+    from adjoint.optimize.certificates.constants import (
+        bregman,
+        check_sandwich,
+        lipschitz,
+        pinsker,
+        smoothness,
+        strong_convexity,
+    )
+    from adjoint.optimize.certificates.convexity import check_convex, classify_stationary
+    from adjoint.optimize.certificates.promises import Promises
+    from adjoint.optimize.certificates.rates import check_bounds, rate
 
 __all__ = [
     "Promises",
@@ -31,3 +36,15 @@ __all__ = [
     "smoothness",
     "strong_convexity",
 ]
+
+# Everything is loaded when it is first used.
+__getattr__, __dir__ = open_lazily(
+    __name__,
+    {
+        "adjoint.optimize.certificates.constants": "bregman check_sandwich lipschitz pinsker "
+        "smoothness strong_convexity",
+        "adjoint.optimize.certificates.convexity": "check_convex classify_stationary",
+        "adjoint.optimize.certificates.promises": "Promises",
+        "adjoint.optimize.certificates.rates": "check_bounds rate",
+    },
+)

@@ -14,7 +14,7 @@ f - μ Σ log s + ν (‖h‖₁ + ‖g + s‖₁), or by the conditions themsel
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple, final
+from typing import Any, ClassVar, NamedTuple, final
 
 import numpy as np
 
@@ -61,6 +61,7 @@ class LogBarrier:
     ```
     """
 
+    multipliers: ClassVar[bool] = True  # a method for constraints
     weight: float = 10.0
     growth: float = 5.0
     last: float | None = None

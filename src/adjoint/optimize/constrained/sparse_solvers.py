@@ -14,7 +14,7 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, final
+from typing import Any, ClassVar, NamedTuple, final
 
 import numpy as np
 
@@ -52,6 +52,7 @@ class Uno:
     ```
     """
 
+    multipliers: ClassVar[bool] = True  # a method for constraints
     preset: str = "ipopt"
     options: Mapping[str, Any] = field(default_factory=dict)
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
 from adjoint import tree
 from adjoint.api.jacobians import jacfwd, jacrev
 from adjoint.base.errors import DtypeError, ShapeError
+from adjoint.base.loading import deferred
 from adjoint.implicit.vectors import to_vector
 from adjoint.linear.operators.derivative_maps import jacobian as linear_jacobian
 from adjoint.linear.solvers.iteration import TRACED, both
@@ -17,7 +18,11 @@ from adjoint.optimize.least_squares.losses import Loss, rescale
 from adjoint.optimize.oracles import Counter
 from adjoint.optimize.problem import COMPILED, Unknowns
 from adjoint.program.types import Value, type_of
-from adjoint.sparse.derivatives import jacobian as sparse_jacobian
+
+if TYPE_CHECKING:
+    from adjoint.sparse.derivatives import jacobian as sparse_jacobian
+else:
+    sparse_jacobian = deferred("adjoint.sparse.derivatives", "jacobian")
 
 __all__ = ["Products", "Residuals"]
 

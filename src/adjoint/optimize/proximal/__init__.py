@@ -7,21 +7,26 @@ proximal.l1(1.0)(np.array([3.0, -0.5]))  # → 3.5
 ```
 """
 
-from adjoint.optimize.proximal.calculus import (
-    add_linear,
-    add_square,
-    compose,
-    conjugate,
-    from_set,
-    scale,
-    separable,
-    translate,
-)
-from adjoint.optimize.proximal.nonconvex import l0, mcp, scad
-from adjoint.optimize.proximal.norms import elastic_net, group, l1, l2, linf, maximum, nuclear, owl
-from adjoint.optimize.proximal.smooth import huber, log_barrier, negentropy, quadratic, squared_l2, zero
-from adjoint.optimize.proximal.term import Term
-from adjoint.optimize.proximal.total_variation import total_variation
+from typing import TYPE_CHECKING
+
+from adjoint.base.loading import open_lazily
+
+if TYPE_CHECKING:
+    from adjoint.optimize.proximal.calculus import (
+        add_linear,
+        add_square,
+        compose,
+        conjugate,
+        from_set,
+        scale,
+        separable,
+        translate,
+    )
+    from adjoint.optimize.proximal.nonconvex import l0, mcp, scad
+    from adjoint.optimize.proximal.norms import elastic_net, group, l1, l2, linf, maximum, nuclear, owl
+    from adjoint.optimize.proximal.smooth import huber, log_barrier, negentropy, quadratic, squared_l2, zero
+    from adjoint.optimize.proximal.term import Term
+    from adjoint.optimize.proximal.total_variation import total_variation
 
 __all__ = [
     "Term",
@@ -52,3 +57,17 @@ __all__ = [
     "translate",
     "zero",
 ]
+
+# Everything is loaded when it is first used.
+__getattr__, __dir__ = open_lazily(
+    __name__,
+    {
+        "adjoint.optimize.proximal.calculus": "add_linear add_square compose conjugate from_set scale "
+        "separable translate",
+        "adjoint.optimize.proximal.nonconvex": "l0 mcp scad",
+        "adjoint.optimize.proximal.norms": "elastic_net group l1 l2 linf maximum nuclear owl",
+        "adjoint.optimize.proximal.smooth": "huber log_barrier negentropy quadratic squared_l2 zero",
+        "adjoint.optimize.proximal.term": "Term",
+        "adjoint.optimize.proximal.total_variation": "total_variation",
+    },
+)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from adjoint import tree
+from adjoint.base.loading import deferred
 from adjoint.base.source import user_facing
 from adjoint.base.suggestions import did_you_mean
 from adjoint.implicit import conditions
@@ -29,7 +30,11 @@ from adjoint.optimize.roots.newton import Broyden, NewtonRoot, solve_square
 from adjoint.optimize.setting import Setting, without_aux
 from adjoint.optimize.statuses import CONVERGED, NO_PROGRESS, SINGULAR
 from adjoint.program.trace import live_trace
-from adjoint.sparse.derivatives import jacobian as sparse_jacobian
+
+if TYPE_CHECKING:
+    from adjoint.sparse.derivatives import jacobian as sparse_jacobian
+else:
+    sparse_jacobian = deferred("adjoint.sparse.derivatives", "jacobian")
 
 __all__ = ["fixed_point", "root"]
 
