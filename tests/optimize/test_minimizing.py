@@ -214,6 +214,7 @@ def test_the_keyboard_leaves_the_best_point_on_the_exception():
         signal.signal(signal.SIGINT, before)
     found = caught.value.optimum
     assert found.status == "interrupted"
+    assert found.iterations == 5
     assert found.fun == rosenbrock(found.value) < rosenbrock(np.array([-1.2, 1.0]))
 
 

@@ -210,6 +210,8 @@ def run(method: Any, problem: Any, x: Value, limits: Limits, warm: Any = None) -
                 if limits.certify:
                     entries |= _measure_step(x - before, earlier, state)
                 history = {name: with_entry(history[name], count, entries[name]) for name in history}
+            if not isinstance(count, TRACED):
+                _keep(problem, (x, state, code, count, best, history))  # Ctrl-C may come while they look
             code = _reported(problem, limits, Iterate(count, x, state.value, residual), code)
         return x, state, code, count, best, history
 

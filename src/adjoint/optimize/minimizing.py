@@ -37,11 +37,12 @@ if TYPE_CHECKING:
     from adjoint.optimize.composite.solving import minimize_composite
     from adjoint.optimize.composite.within import method_within
     from adjoint.optimize.constrained.solving import minimize_constrained
-    from adjoint.optimize.foreign import run_scipy
+    from adjoint.optimize.foreign import refuse_unused, run_scipy
 else:  # what most minimizations do without
     minimize_composite = deferred("adjoint.optimize.composite.solving", "minimize_composite")
     method_within = deferred("adjoint.optimize.composite.within", "method_within")
     minimize_constrained = deferred("adjoint.optimize.constrained.solving", "minimize_constrained")
+    refuse_unused = deferred("adjoint.optimize.foreign", "refuse_unused")
     run_scipy = deferred("adjoint.optimize.foreign", "run_scipy")
 
 __all__ = ["choose_tolerance", "minimize", "read_limits"]
@@ -172,6 +173,7 @@ def minimize(
         with np.errstate(all="ignore"):
             v = chosen.start(problem, v) if isinstance(chosen, Composite) else v
             if isinstance(chosen, str):
+                refuse_unused(title, chosen, limits, warm)
                 ending = run_scipy(chosen, problem, v, limits)
             else:
                 ending = _run(setting, chosen, problem, v, limits, warm, facts["method"], known)

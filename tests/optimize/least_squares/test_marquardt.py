@@ -146,3 +146,13 @@ def test_compiled_and_batched():
     h = 1e-3
     expected = [(fit(k + h).value[1] - fit(k - h).value[1]) / (2 * h) for k in ks]
     np.testing.assert_allclose(slope, expected, rtol=1e-4)
+
+
+@pytest.mark.parametrize("size", [1e-6, 1.0, 1e8])
+def test_dependent_columns_of_any_size_without_scaling(size):
+    """JᵀJ of rank one, whose smallest eigenvalue is rounding, of either sign."""
+    A = size * np.outer(np.arange(1.0, 41.0), np.arange(1.0, 8.0))
+    b = np.ones(40)
+    found = optimize.least_squares(lambda x: A @ x - b, np.zeros(7), scale=1.0)
+    expected = 0.5 * np.sum((A @ np.linalg.lstsq(A, b)[0] - b) ** 2)
+    np.testing.assert_allclose(found.fun, expected, rtol=1e-9)

@@ -89,3 +89,9 @@ def test_dogleg_goes_over_the_cauchy_point():
     np.testing.assert_allclose(follow_dogleg(values, vectors, g, 10.0), newton)
     short = follow_dogleg(values, vectors, g, 0.01)
     np.testing.assert_allclose(short, -0.01 * g / np.linalg.norm(g))
+
+
+@pytest.mark.parametrize("method", ["trust-exact", "dogleg", "newton-cg"])
+def test_functions_that_fall_without_end(method):
+    for f in (lambda x: x[0] ** 2 - x[1] ** 2, lambda x: np.sum(x), lambda x: -np.sum(np.exp(x))):
+        assert optimize.minimize(f, np.array([0.0, 0.1]), method=method).status == "unbounded"

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from adjoint.optimize.foreign import refuse_unused
 from adjoint.optimize.iteration import Ending, Limits, as_code
 from adjoint.optimize.least_squares.problem import Residuals
 from adjoint.optimize.statuses import CONVERGED, MAX_EVALUATIONS, NOT_FINITE
@@ -27,6 +28,7 @@ def run_scipy(name: str, problem: Residuals, v: Value, limits: Limits, loss: Any
     """The point that SciPy's method finds."""
     from scipy.optimize import least_squares
 
+    refuse_unused(problem.title, name, limits)
     start = np.array(v, float) if not isinstance(v, TRACED) else float(v[0])  # a traced value refuses: see the caller
     box = (-np.inf, np.inf) if problem.lower is None else (np.asarray(problem.lower), np.asarray(problem.upper))
 
@@ -37,7 +39,8 @@ def run_scipy(name: str, problem: Residuals, v: Value, limits: Limits, loss: Any
     call: Any = least_squares
     found = call(lambda u: np.asarray(problem.value(u)[1]), start, derive, box, name, loss=loss,
                  f_scale=problem.loss_scale, ftol=1e-15, xtol=1e-15, gtol=1e-15, x_scale="jac",
-                 max_nfev=limits.iterations)  # fmt: skip
+                 max_nfev=limits.iterations if limits.evaluations is None else max(limits.evaluations - 1, 1),
+                 )  # fmt: skip
     x = found.x.astype(problem.dtype)
     value, r = problem.value(x)
     scaled, J = problem.jacobian(x, r)

@@ -214,19 +214,21 @@ class LevenbergMarquardt:
     def _solve(self, problem: Residuals, state: _State, free: Value) -> tuple[Value, Value, Any]:
         """(D p, λ, whether every direction is determined): a whole Gauss-Newton step, or by singular values.
 
-        Where the columns of A = J D⁻¹ are clearly independent AᵀA = L Lᵀ gives a step whose error, eps / CLEAR², is
-        one of the next step's start: no digit of the answer depends on it.
+        Where the columns of J, brought to length one, are clearly independent, AᵀA = L Lᵀ of these gives a step whose
+        error, eps / CLEAR², is one of the next step's start: no digit of the answer depends on it.
         """
         J, r, D, radius = state.jacobian, state.scaled, state.D, state.radius
         eye = np.eye(problem.size, dtype=J.dtype)
-        used = free.astype(J.dtype) / D
-        N = used[:, None] * (J.T @ J) * used
+        N = J.T @ J
+        sizes = np.sqrt(np.diagonal(N))
+        used = free.astype(J.dtype) / np.where(sizes > 0, sizes, 1.0).astype(J.dtype)
+        N = used[:, None] * N * used
         sound = np.all(np.isfinite(N))
         small = 16.0 * problem.size * problem.eps  # keeps L real
         L = np.linalg.cholesky(either(sound, N, eye) + np.where(free, small, 1.0).astype(J.dtype) * eye)
         pivots = np.diagonal(L)
         clear = both(sound, np.min(pivots) > max(CLEAR, problem.eps**0.25) * np.max(pivots))
-        whole = -solve_triangular(L.T, solve_triangular(L, used * state.gradient, lower=True))
+        whole = -D * used * solve_triangular(L.T, solve_triangular(L, used * state.gradient, lower=True))
         inside = both(clear, norm(whole) <= radius)
 
         def by_values() -> tuple[Value, Value, Any]:

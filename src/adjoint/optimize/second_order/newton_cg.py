@@ -76,7 +76,7 @@ class NewtonCG:
     """
 
     radius: float = 1.0
-    largest: float = 1e10
+    largest: float = np.inf
     accept: float = 1e-4
     inner: int | None = None  # the largest number of products in a step
     needs = ("value", "gradient", "hvp", "solve")

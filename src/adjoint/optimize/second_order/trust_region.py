@@ -127,7 +127,7 @@ class TrustRegion:
     """
 
     radius: float = 1.0
-    largest: float = 1e6
+    largest: float = np.inf
     accept: float = 1e-4
     step_rule: str = "exact"
     needs = ("value", "gradient", "hessian", "solve")

@@ -1,0 +1,43 @@
+"""SciPy's methods behind `minimize`: limits that they keep, and options that they cannot serve."""
+
+import numpy as np
+import pytest
+
+import adjoint as ad
+from adjoint import optimize
+
+START = np.full(4, -1.0)
+
+
+def rosenbrock(x):
+    return np.sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1.0 - x[:-1]) ** 2)
+
+
+@pytest.mark.parametrize("method", ["nelder-mead", "powell", "tnc", "cobyla", "cobyqa", "slsqp"])
+def test_evaluations_have_a_limit_and_the_best_point_is_returned(method):
+    calls = []
+
+    def f(x):
+        calls.append(float(rosenbrock(x)))
+        return rosenbrock(x)
+
+    found = optimize.minimize(f, START, method=method, grad=ad.grad(rosenbrock), max_evaluations=12)
+    assert found.status == "max evaluations"
+    assert found.evaluations["value"] == 12
+    assert found.fun == min(calls) == rosenbrock(found.value)
+
+
+@pytest.mark.parametrize("method", ["trf", "dogbox"])
+def test_least_squares_have_a_limit_too(method):
+    residual = lambda x: np.stack([10 * (x[1] - x[0] ** 2), 1 - x[0]])
+    found = optimize.least_squares(residual, np.array([-1.2, 1.0]), method=method, max_evaluations=5)
+    assert found.status == "max evaluations"
+    assert found.evaluations["residual"] == 5
+
+
+@pytest.mark.parametrize("option", [{"callback": print}, {"stop": bool}, {"history": True}, {"progress": True}])
+def test_what_would_do_nothing_is_refused(option):
+    with pytest.raises(ValueError, match=f"slsqp is a method of SciPy's, where {next(iter(option))}= does nothing"):
+        optimize.minimize(rosenbrock, START, method="slsqp", **option)
+    with pytest.raises(ValueError, match=f"trf is a method of SciPy's, where {next(iter(option))}= does nothing"):
+        optimize.least_squares(lambda x: x, START, method="trf", **option)
