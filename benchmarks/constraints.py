@@ -44,10 +44,14 @@ def read_scalar(value: Any) -> Any:
 
 
 class Cells(np.ndarray):
-    """An array that holds anything: a traced value written into a row fills it."""
+    """An array that holds anything: a traced value written into a row fills it, and one of one is its element."""
+
+    def __getitem__(self, index: Any) -> Any:
+        found = super().__getitem__(index)
+        return read_scalar(found) if isinstance(found, np.ndarray) and found.size == 1 else found
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        target = self[index]
+        target = super().__getitem__(index)
         if isinstance(target, np.ndarray) and not isinstance(value, np.ndarray):
             for at in np.ndindex(target.shape):
                 super(Cells, target).__setitem__(at, value)
@@ -68,7 +72,7 @@ class Problem:
 
     def __init__(self, name: str, folder: Path) -> None:
         sys.path[:0] = [str(folder), str(folder / "python_problems")]
-        self.theirs = getattr(importlib.import_module(name), name)()
+        self.given, self.theirs = (getattr(importlib.import_module(name), name)() for _ in range(2))
         text = (folder / "python_problems" / f"{name}.py").read_text()
         text = text.replace("import numpy as np", "np = _numpy")
         text = re.sub(r"(\w+(?:\[[^\[\]]*\])?)\.item\(\)", r"to_scalar(\1)", text)
@@ -123,9 +127,9 @@ class Problem:
                 total = total + 0.5 * float(h) * x[int(i)] * x[int(j)]
         return total
 
-    def c(self, x: Any) -> list[Any]:
-        """The constraints, one by one."""
-        return [self._group(int(g), x) for g in self.theirs.congrps]
+    def c(self, x: Any, chosen: Any = None) -> list[Any]:
+        """The constraints, one by one; some of them."""
+        return [self._group(int(g), x) for i, g in enumerate(self.theirs.congrps) if chosen is None or chosen[i]]
 
     def violation(self, x: Any) -> float:
         """How much bounds and constraints are violated, against the size of the point."""
@@ -140,15 +144,15 @@ def by_ours(method: str) -> Callable[[Problem], Any]:
     def solve(problem: Problem) -> Any:
         rules = []
         if problem.m:
-            c = lambda x: np.stack([v + 0.0 * x[0] for v in problem.c(x)])
+            c = lambda x, chosen: np.stack([v + 0.0 * x[0] for v in problem.c(x, chosen)])
             equal = problem.c_low == problem.c_high
             low, high = np.isfinite(problem.c_low) & ~equal, np.isfinite(problem.c_high) & ~equal
             if np.any(equal):
-                rules.append(optimize.equality(lambda x: c(x)[np.flatnonzero(equal)] - problem.c_low[equal]))
+                rules.append(optimize.equality(lambda x: c(x, equal) - problem.c_low[equal]))
             if np.any(low):
-                rules.append(optimize.inequality(lambda x: problem.c_low[low] - c(x)[np.flatnonzero(low)]))
+                rules.append(optimize.inequality(lambda x: problem.c_low[low] - c(x, low)))
             if np.any(high):
-                rules.append(optimize.inequality(lambda x: c(x)[np.flatnonzero(high)] - problem.c_high[high]))
+                rules.append(optimize.inequality(lambda x: c(x, high) - problem.c_high[high]))
         bounds = (problem.low, problem.high) if np.any(np.isfinite([problem.low, problem.high])) else None
         start = np.clip(problem.x0, problem.low, problem.high)
         chosen = method if rules else "auto"
@@ -161,7 +165,7 @@ def by_scipy(method: str) -> Callable[[Problem], Any]:
     """SciPy's methods, with the derivatives of the package."""
 
     def solve(problem: Problem) -> Any:
-        p = problem.theirs
+        p = problem.given
         column = lambda x: np.reshape(x, (-1, 1))
         fun = lambda x: float(p.fx(column(x)))
         jac = lambda x: np.asarray(p.fgx(column(x))[1]).ravel()

@@ -13,10 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adjoint import tree
-from adjoint.api.gradients import value_and_grad
-from adjoint.api.jacobians import jacobian
 from adjoint.linear.solvers.iteration import both, either, loop
-from adjoint.optimize.constrained.sqp import Constrained, Found, Point, measure_conditions
+from adjoint.optimize.constrained.sqp import Constrained, Found, Point, linearize, measure_conditions
 from adjoint.optimize.iteration import Limits, as_code, run
 from adjoint.optimize.problem import Problem, Unknowns
 from adjoint.optimize.second_order.lbfgsb import LBFGSB
@@ -50,26 +48,21 @@ def run_augmented(problem: Constrained, x: Value, tol: Any, iterations: int) -> 
         problem.lower, problem.upper)  # fmt: skip
 
     def augmented(v: Value, y: Value, z: Value, weight: Value) -> Value:
-        h, g = problem.constraints(v)
+        value, h, g = problem.functions(v)
         pressed = np.maximum(0.0, z + weight * g)
         return (
-            problem.f(v) + np.sum(y * h) + 0.5 * weight * np.sum(h * h)
+            value + np.sum(y * h) + 0.5 * weight * np.sum(h * h)
             + np.sum(pressed * pressed - z * z) / (2.0 * weight)
         )  # fmt: skip
 
     def look(x: Value, y: Value, z: Value) -> tuple[Value, Value, Value, Value]:
-        value, gradient = value_and_grad(problem.f)(x)
-        h, g = problem.constraints(x)
-        jacobians = [
-            jacobian(lambda v, k=k: problem.constraints(v)[k])(x) if c.shape[0] else np.zeros((0, n), x.dtype)
-            for k, c in enumerate((h, g))
-        ]
+        value, gradient, h, g, h_jacobian, g_jacobian = linearize(problem, x)
         full = z
         if problem.lower is not None:  # the bounds carry what is left of the gradient
-            rest = gradient + jacobians[0].T @ y + jacobians[1].T @ z
+            rest = gradient + h_jacobian.T @ y + g_jacobian.T @ z
             full = np.concatenate([z, np.where(x <= lower, np.maximum(rest, 0.0), 0.0),
                                    np.where(x >= upper, np.maximum(-rest, 0.0), 0.0)])  # fmt: skip
-        point = Point(x, y, full, gradient, h, g, jacobians[0], jacobians[1])
+        point = Point(x, y, full, gradient, h, g, h_jacobian, g_jacobian)
         return value, gradient, full, measure_conditions(problem, point)
 
     def step(now: _State) -> _State:

@@ -147,13 +147,7 @@ def run_barrier(problem: Constrained, x: Value, tol: Any, iterations: Any, metho
 
     def step(now: _State) -> _State:
         x, s, z, mu = now.x, now.s, now.z, now.mu
-        p = now.g.shape[0] - (0 if problem.lower is None else 2 * x.shape[0])
-
-        def lagrangian(v: Value) -> Value:
-            h, g = problem.constraints(v)
-            return problem.f(v) + np.sum(now.y * h) + np.sum(z[:p] * g)
-
-        H = jacfwd(grad(lagrangian))(x)
+        H = jacfwd(grad(problem.lagrangian))(x, now.y, z)
         W = 0.5 * (H + H.T) + (now.g_jacobian.T * (z / s)) @ now.g_jacobian
         off = now.g + s
         right = -(now.gradient + now.h_jacobian.T @ now.y + now.g_jacobian.T @ (mu / s + (z / s) * off))

@@ -48,12 +48,7 @@ def certify_conditions(
         "complementary": size(z * every) > LOOSE * tol * scale,
     }
     if second:
-
-        def lagrangian(v: Value) -> Value:
-            h, g = problem.constraints(v)
-            return problem.f(v) + np.sum(y * h) + np.sum(z[: g.shape[0]] * g)
-
-        H = jacfwd(grad(lagrangian))(x)
+        H = jacfwd(grad(problem.lagrangian))(x, y, z)
         active = find_active(z, -every).astype(x.dtype)
         C = np.concatenate([h_jacobian, active[:, None] * rows], 0)
         along = np.eye(x.shape[0], dtype=x.dtype) - np.linalg.pinv(C) @ C

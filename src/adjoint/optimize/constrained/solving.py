@@ -56,12 +56,7 @@ class _Theta(NamedTuple):
         fixed, box = self.known
         whole = lambda v: self.setting.parts.merge(self.setting.unknowns.tree(v), fixed)
         lower, upper = (None, None) if box is None else box
-        return Constrained(
-            lambda v: self.asked(whole(v), *self.theta)[0],
-            lambda v: self.asked(whole(v), *self.theta)[1:],
-            lower,
-            upper,
-        )
+        return Constrained(lambda v: self.asked(whole(v), *self.theta), lower, upper)
 
 
 def choose_name(title: str, method: Any, size: int) -> str:
@@ -163,9 +158,9 @@ def minimize_constrained(
         v = setting.unknowns.vector(z["x"])
 
         def lagrangian(u: Value) -> Value:
-            h, g = problem.constraints(u)
+            value, h, g = problem.functions(u)
             every = all_inequalities(problem, u, g)
-            return problem.f(u) + np.sum(z["equality"] * h) + np.sum(z["inequality"] * every)
+            return value + np.sum(z["equality"] * h) + np.sum(z["inequality"] * every)
 
         h, g = problem.constraints(v)
         every = all_inequalities(problem, v, g)
@@ -182,9 +177,9 @@ def minimize_constrained(
         """The Lagrangian, whose derivative in θ is that of the value."""
         problem, prices = make(known, *theta), point[1]
         v = setting.unknowns.vector(point[0])
-        h, g = problem.constraints(v)
+        value, h, g = problem.functions(v)
         every = all_inequalities(problem, v, g)
-        return problem.f(v) + np.sum(prices[0] * h) + np.sum(prices[1] * every)
+        return value + np.sum(prices[0] * h) + np.sum(prices[1] * every)
 
     fun = attach_envelope(valued, (x, prices), reports["fun"], (setting.known, *args))
     whole = setting.parts.merge(x, setting.fixed)

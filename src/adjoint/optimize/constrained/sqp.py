@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from adjoint.api.gradients import grad, value_and_grad
+from adjoint.api.gradients import grad
 from adjoint.api.jacobians import jacfwd, jacobian
 from adjoint.linear.solvers.iteration import both, either, loop
 from adjoint.optimize.iteration import as_code
@@ -47,12 +47,24 @@ CONVEX = 10.0  # what is added along the constraints that hold, against the curv
 
 
 class Constrained(NamedTuple):
-    """A problem over vectors: f, the constraints (h, g), and bounds."""
+    """A problem over vectors: the functions (f, h, g), and bounds."""
 
-    f: Callable[[Value], Value]
-    constraints: Callable[[Value], tuple[Value, Value]]
+    functions: Callable[[Value], tuple[Value, Value, Value]]
     lower: Value | None  # infinite where there is none; None: nowhere
     upper: Value | None
+
+    def f(self, x: Value) -> Value:
+        """The objective alone."""
+        return self.functions(x)[0]
+
+    def constraints(self, x: Value) -> tuple[Value, Value]:
+        """(h, g) alone."""
+        return self.functions(x)[1:]
+
+    def lagrangian(self, x: Value, y: Value, z: Value) -> Value:
+        """f + Σ y h + Σ z g; prices of bounds may follow in z."""
+        value, h, g = self.functions(x)
+        return value + np.sum(y * h) + np.sum(z[: g.shape[0]] * g)
 
     def project(self, x: Value) -> Value:
         """The nearest point within bounds."""
@@ -146,15 +158,15 @@ def measure_conditions(problem: Constrained, now: Point | _State) -> Value:
 
 
 def linearize(problem: Constrained, x: Value) -> tuple[Value, ...]:
-    """(f, ∇f, h, g, ∇h, ∇g) at a point."""
-    value, gradient = value_and_grad(problem.f)(x)
-    h, g = problem.constraints(x)
-    n = x.shape[0]
-    jacobians = [
-        jacobian(lambda v, k=k: problem.constraints(v)[k])(x) if c.shape[0] else np.zeros((0, n), x.dtype)
-        for k, c in enumerate((h, g))
-    ]
-    return value, gradient, h, g, jacobians[0], jacobians[1]
+    """(f, ∇f, h, g, ∇h, ∇g) at a point, by one call of the functions."""
+
+    def stacked(v: Value) -> tuple[Value, Value]:
+        value, h, g = problem.functions(v)
+        return np.concatenate([np.reshape(value, (1,)), h, g]), (value, h, g)
+
+    rows, (value, h, g) = jacobian(stacked, has_aux=True)(x)
+    m = h.shape[0]
+    return value, rows[0], h, g, rows[1 : 1 + m], rows[1 + m :]
 
 
 def _violation(h: Value, g: Value) -> Value:
@@ -181,12 +193,7 @@ def _balance(W: Value, x: Value) -> Value:
 def _curvature(problem: Constrained, now: _State) -> _Model:
     """The model at a point, with eigenvalues of B that are positive and not too small."""
     p = now.g.shape[0]
-
-    def lagrangian(v: Value) -> Value:
-        h, g = problem.constraints(v)
-        return problem.f(v) + np.sum(now.y * h) + np.sum(now.z[:p] * g)
-
-    H = jacfwd(grad(lagrangian))(now.x)
+    H = jacfwd(grad(problem.lagrangian))(now.x, now.y, now.z)
     H = 0.5 * (H + H.T)
     holds = np.concatenate([np.ones_like(now.y), (now.z[:p] > np.maximum(-now.g, 0.0)).astype(H.dtype)])
     C, c = np.concatenate([now.h_jacobian, now.g_jacobian], 0), np.concatenate([now.h, now.g])
@@ -248,8 +255,8 @@ def _step(problem: Constrained, now: _State, tol: Any, floor: Value) -> _State:
 
     def judge(x: Value, length: Value, d: Value) -> tuple[Value, Value, Value]:
         """(h, g, whether a point is accepted)."""
-        h, g = problem.constraints(x)
-        value, there = problem.f(x), _violation(h, g)
+        value, h, g = problem.functions(x)
+        there = _violation(h, g)
         predicted = length * np.sum(now.gradient * d)
         noise = 10 * eps * (1.0 + np.abs(now.value))
         descends = is_descent(length, d)
