@@ -191,3 +191,30 @@ def test_inside_other_transformations(made: list[Any]) -> None:
     count = len(made)
     np.testing.assert_allclose(ad.jit(best)(a[0]), each[0], rtol=1e-6)
     assert len(made) == count
+
+
+@pytest.mark.parametrize("rules", [None, "below"])
+def test_a_loop_of_python_over_the_data_is_compiled_as_well(
+    rules: Any, made: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its operations are entries of tapes, and no equations of a program; the same in arrays has few of them."""
+    monkeypatch.setattr(compiling, "WORK", 1500)
+    data = np.linspace(-1.0, 2.0, 20)
+
+    def loss(p: Any) -> Any:
+        total = 0.0
+        for y in data:
+            total = total + np.log(1.0 + ((y - p[0]) / np.exp(p[1])) ** 2) + 2.0 * p[1]
+        return total + 0.1 * p[1] ** 4
+
+    given = {} if rules is None else {"subject_to": optimize.inequality(lambda p: p[0] - 0.3)}
+    found = optimize.minimize(loss, np.array([0.1, 0.0]), **given)
+    assert made
+    whole = lambda p: (
+        np.sum(np.log(1.0 + ((data - p[0]) / np.exp(p[1])) ** 2)) + 2.0 * len(data) * p[1] + 0.1 * p[1] ** 4
+    )
+    count = len(made)
+    other = optimize.minimize(whole, np.array([0.1, 0.0]), **given)
+    assert found.converged
+    assert len(made) == count
+    np.testing.assert_allclose(found.value, other.value, atol=1e-7)

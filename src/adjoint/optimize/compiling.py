@@ -1,6 +1,8 @@
-"""User functions that solvers call again and again: compiled once the loops inside them have cost more than that.
+"""User functions that solvers call again and again: compiled once their loops and tapes have cost more than that.
 
-As `ops.control.recorded` does with programs. The same run is compiled at the same call, and gives the same digits.
+As `ops.control.recorded` does with programs. A loop of Python over elements is none of ours, but each of its operations
+is an entry on the tape of a derivative, which costs about as much as an equation that is read. The same run is compiled
+at the same call, and gives the same digits.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from adjoint.ops.control.recorded import WORK
 from adjoint.program.evaluate import work
 from adjoint.program.freezing import without_draws
 from adjoint.program.trace import Tracer, live_trace, primal
+from adjoint.transform.tape import Tape
 
 __all__ = ["Compiling", "compile_when_it_pays"]
 
@@ -49,7 +52,7 @@ class Compiling(Converted):
         super().__init__(function)
         self._compiled: Any = None
         self._is_open = True  # whether it may still be compiled, or is
-        self._calls, self._before = 0, 0
+        self._calls, self._cost = 0, 0
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if not self._is_open or _in_program():
@@ -57,12 +60,13 @@ class Compiling(Converted):
         if self._compiled is not None:
             return self._call_compiled(args, kwargs)
         self._calls += 1
-        if self._calls == 1:
-            self._before = work.equations
-            return self._call_first(args, kwargs)
-        if self._calls > CALLS and work.equations - self._before > WORK:
+        if self._calls > CALLS and self._cost > WORK:
             return self._compile(args, kwargs)
-        return super().__call__(*args, **kwargs)
+        before = work.equations + _count_entries()
+        try:
+            return self._call_first(args, kwargs) if self._calls == 1 else super().__call__(*args, **kwargs)
+        finally:
+            self._cost += work.equations + _count_entries() - before
 
     def _call_first(self, args: Any, kwargs: Any) -> Any:
         """The first call, in which it must not draw; where another thread may have drawn, a second one tells."""
@@ -118,6 +122,15 @@ class Compiling(Converted):
 
     def _give_up(self) -> None:
         self._is_open, self._compiled = False, None
+
+
+def _count_entries() -> int:
+    """What the running tapes hold; an entry whose values are on further tapes costs ten times as much for each."""
+    trace, total = live_trace(), 0
+    while trace is not None:
+        total = 10 * total + len(trace.entries) if isinstance(trace, Tape) else total
+        trace = trace.outer
+    return total
 
 
 def _in_program() -> bool:
