@@ -25,7 +25,7 @@ from adjoint.optimize.constrained.sqp import Constrained, Found, all_inequalitie
 from adjoint.optimize.derivatives import attach_envelope
 from adjoint.optimize.optimum import Optimum, Prices
 from adjoint.optimize.oracles import prepare_call
-from adjoint.optimize.programs.active_set import find_active
+from adjoint.optimize.programs.active_set import find_active, find_weak, net_prices
 from adjoint.optimize.setting import Setting
 from adjoint.optimize.statuses import CONVERGED, INFEASIBLE, LINE_SEARCH_FAILED, NO_PROGRESS, NOT_FINITE
 from adjoint.program.program import Program, interpret
@@ -124,6 +124,7 @@ def minimize_constrained(
         size = begin.shape[0] + sum(part.shape[0] for part in problem.constraints(problem.project(begin)))
     chosen = choose_name(title, method, size)
     is_sparse = chosen in SPARSE
+    paired = 0 if setting.box is None else begin.shape[0]
 
     def solve(known: Any, *theta: Any) -> Any:
         problem = make(known, *theta)
@@ -150,7 +151,7 @@ def minimize_constrained(
         return {
             "x": setting.unknowns.tree(found.x),
             "equality": found.equality,
-            "inequality": found.inequality,
+            "inequality": net_prices(found.inequality, paired),
         }, reports
 
     def residual(z: Any, known: Any, *theta: Any) -> Any:
@@ -164,11 +165,11 @@ def minimize_constrained(
 
         h, g = problem.constraints(v)
         every = all_inequalities(problem, v, g)
-        active = find_active(z["inequality"], -every)
+        active = find_active(z["inequality"], -every, paired)
         return {"x": grad(lagrangian)(v), "equality": h, "inequality": np.where(active, every, z["inequality"])}
 
     linear = "sparse" if is_sparse and size > DENSE else "auto"
-    equation = ConstrainedEquation(LinearizedEquation(linear, (), Watch(title, check, has_kinks=False)))
+    equation = ConstrainedEquation(LinearizedEquation(linear, (), Watch(title, check, has_kinks=False)), paired)
     function = ImplicitFunction(residual, solve, None, equation, True, title, is_sparse)
     z, reports = function(setting.known, *args)
     x, prices = z["x"], (z["equality"], z["inequality"])
@@ -219,6 +220,7 @@ class ConstrainedEquation:
     """The linear equation of the conditions; constraints that hold without pressing are told of."""
 
     inner: LinearizedEquation
+    paired: int  # how many unknowns have bounds, the last inequalities
 
     def solve(
         self, residual: Program, theta: Sequence[Value], x: Sequence[Value], b: Sequence[Value], adjoint: bool,
@@ -230,9 +232,8 @@ class ConstrainedEquation:
         if self.inner.watch.check != "ignore":
             prices = primal(x[1])
             if prices.shape[0]:
-                eps = np.finfo(prices.dtype).eps ** 0.5
-                slack = _slacks(residual, theta, x)
-                weak = (np.abs(prices) <= eps * (1.0 + np.max(np.abs(prices)))) & (np.abs(slack) <= eps)
+                eps = float(np.finfo(prices.dtype).eps ** 0.5)
+                weak = find_weak(prices, _slacks(residual, theta, x, self.paired), self.paired, eps, 1.0)
                 some = np.any(weak)
                 if isinstance(some, TRACED):
                     call_where(some, self._say, weak)
@@ -252,11 +253,19 @@ class ConstrainedEquation:
 
     def with_paths(self, paths: tuple[str, ...]) -> ConstrainedEquation:
         """The same, which knows the names of the unknowns."""
-        return ConstrainedEquation(self.inner.with_paths(paths))
+        return ConstrainedEquation(self.inner.with_paths(paths), self.paired)
 
 
-def _slacks(residual: Program, theta: Sequence[Value], x: Sequence[Value]) -> Value:
+def _slacks(residual: Program, theta: Sequence[Value], x: Sequence[Value], paired: int) -> Value:
     """How far inequalities are from holding: their row of F at a multiplier above any slack is the inequality."""
-    high = np.full_like(primal(x[1]), 1e30)
-    point = [primal(v) for v in x]
-    return interpret(residual, [*[primal(v) for v in theta], point[0], high, *point[2:]])[1]
+    point, prices = [primal(v) for v in x], primal(x[1])
+    high = np.full_like(prices, 1e30)
+
+    def rows(multipliers: Value) -> Value:
+        return interpret(residual, [*[primal(v) for v in theta], point[0], multipliers, *point[2:]])[1]
+
+    if not paired:
+        return rows(high)
+    number = np.arange(prices.shape[0]) - (prices.shape[0] - 2 * paired)
+    is_lower, is_upper = (number >= 0) & (number < paired), number >= paired  # of both, one is in F at a time
+    return np.where(is_upper, rows(np.where(is_lower, -high, high)), rows(np.where(is_upper, -high, high)))

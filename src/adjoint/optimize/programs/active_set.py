@@ -25,19 +25,48 @@ from adjoint.optimize.programs.interior_point import (
 from adjoint.optimize.statuses import CONVERGED, NOT_FINITE, RUNNING
 from adjoint.program.types import Value
 
-__all__ = ["find_active", "polish", "run_warm", "weigh_rows"]
+__all__ = ["find_active", "find_weak", "net_prices", "polish", "run_warm", "weigh_rows"]
 
 CHANGES = 6  # of the active set that a warm start tries
 STEPS = 3  # of refinement
 
 
-def find_active(z: Value, slack: Value) -> Value:
+def find_active(z: Value, slack: Value, paired: int = 0) -> Value:
     """Which inequalities hold as equations: those that press, and those that have no room left.
 
-    Of what is NaN all do, so that derivatives of what has no solution are NaN in both modes.
+    Of what is NaN all do, so that derivatives of what has no solution are NaN in both modes. The last 2 `paired` rows
+    are lower and upper bounds of as many unknowns: where both hold, the unknown is fixed, and they are one equation.
     """
     tiny = np.finfo(z.dtype).eps ** 0.75 * (1.0 + np.max(np.abs(z))) if z.shape[0] else 0.0
-    return np.logical_not(z <= slack - tiny)
+    active = np.logical_not(z <= slack - tiny)
+    if not paired:
+        return active
+    first = z.shape[0] - 2 * paired
+    low, high = active[first : first + paired], active[first + paired :]
+    above = z[first + paired :] > z[first : first + paired]  # the upper bound is the one that presses
+    fixed = np.logical_and(low, high)
+    low, high = np.logical_and(low, ~np.logical_and(fixed, above)), np.logical_and(high, ~np.logical_and(fixed, ~above))
+    return np.concatenate([active[:first], low, high])
+
+
+def net_prices(z: Value, paired: int) -> Value:
+    """Prices of which no unknown has two: what lower and upper bound have in common they do to each other."""
+    if not paired:
+        return z
+    first = z.shape[0] - 2 * paired
+    common = np.maximum(np.minimum(z[first : first + paired], z[first + paired :]), 0.0)
+    return z - np.concatenate([np.zeros(first, z.dtype), common, common])
+
+
+def find_weak(z: Value, slack: Value, paired: int, eps: float, size: Value) -> Value:
+    """Which inequalities hold without pressing, against the size of what they compare; bounds that fix do not."""
+    none = np.abs(slack) <= eps * size
+    weak = np.logical_and(np.abs(z) <= eps * (1.0 + np.max(np.abs(z))), none)
+    if not paired:
+        return weak
+    first = z.shape[0] - 2 * paired
+    free = ~np.logical_and(none[first : first + paired], none[first + paired :])
+    return np.logical_and(weak, np.concatenate([np.ones(first, bool), free, free]))
 
 
 def weigh_rows(P: Value, C: Value, holds: Value) -> Value:

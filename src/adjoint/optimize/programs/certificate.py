@@ -1,4 +1,4 @@
-"""What programs share: why one has no solution, and matrices as users give them."""
+"""What programs share: why one has no solution, and matrices and vectors as users give them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from adjoint.linear.operators.maps import LinearMap
 from adjoint.program.trace import TRACED, primal
 from adjoint.program.types import Value
 
-__all__ = ["Certificate", "check_convex", "read_matrix"]
+__all__ = ["Certificate", "check_convex", "read_matrix", "read_vector"]
 
 DENSE = 1000  # unknowns up to which eigenvalues are computed
 
@@ -43,6 +43,20 @@ def read_matrix(title: str, name: str, M: Any, shape: tuple[int | None, int], re
     if not isinstance(entries, TRACED) and not np.all(np.isfinite(entries)):
         raise ValueError(f"{title}: {name} has entries that are not finite.")
     return found if sparse else found.astype(np.result_type(found.dtype, np.float32))
+
+
+def read_vector(title: str, name: str, v: Any, n: int, dtype: Any) -> Value:
+    """A vector of a program: real numbers, one for each unknown or constraint."""
+    found = v if isinstance(v, TRACED) else np.asarray(v)
+    if found.dtype.kind not in "fiub":
+        raise DtypeError(f"{title}: {name} has dtype {found.dtype}; programs are of real numbers.")
+    if found.shape != (n,):
+        raise ShapeError(f"{title}: {name} has shape {found.shape}; it must be ({n},).")
+    if not isinstance(primal(found), TRACED) and np.any(np.isnan(primal(found))):
+        raise ValueError(f"{title}: {name} has entries that are NaN.")
+    if name == "h" and not isinstance(primal(found), TRACED) and np.any(primal(found) == -np.inf):
+        raise ValueError(f"{title}: h is -∞ somewhere, and no G x lies below that; +∞ holds always.")
+    return found.astype(dtype)
 
 
 def check_convex(title: str, P: Any) -> None:

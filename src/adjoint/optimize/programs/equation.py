@@ -23,7 +23,7 @@ from adjoint.implicit.diagnosis import Watch, call_where
 from adjoint.implicit.equation import Stacked
 from adjoint.ops.implicit_solve import Equation, is_plain_array, is_same
 from adjoint.ops.linalg.decompose import Cholesky
-from adjoint.optimize.programs.active_set import find_active, weigh_rows
+from adjoint.optimize.programs.active_set import find_active, find_weak, weigh_rows
 from adjoint.optimize.programs.interior_point import Program
 from adjoint.program.program import Program as Recorded
 from adjoint.program.trace import TRACED, Tracer, bind, primal
@@ -89,6 +89,7 @@ class ProgramEquation:
     """∂F t = b, where θ begins with the data (A, G, P, b, h, q) and x is (y, z, x)."""
 
     watch: Watch
+    paired: int = 0  # how many unknowns have both bounds, the last rows of G
 
     def solve(
         self, residual: Recorded, theta: Sequence[Value], x: Sequence[Value], b: Sequence[Value], adjoint: bool,
@@ -101,7 +102,7 @@ class ProgramEquation:
         data = Program(P, q, A, right, G, h)
         _, z, point = x
         slack = h - G @ point
-        active = find_active(z, slack)
+        active = find_active(z, slack, self.paired)
         values = [A, G, P, h, *x]
         memory = memory if all(map(is_plain_array, values)) else {}
         known = memory.get("factors")
@@ -123,10 +124,7 @@ class ProgramEquation:
         if self.watch.check == "ignore" or not h.shape[0]:
             return None
         z, slack = primal(z), primal(slack)
-        eps = np.finfo(z.dtype).eps ** 0.75
-        return (np.abs(z) <= eps * (1.0 + np.max(np.abs(z)))) & (
-            np.abs(slack) <= eps * (1.0 + np.max(np.abs(primal(h))))
-        )
+        return find_weak(z, slack, self.paired, np.finfo(z.dtype).eps ** 0.75, 1.0 + np.max(np.abs(primal(h))))
 
     def _look(self, t: Sequence[Value], weak: Any, is_solved: Any) -> None:
         if self.watch.check == "ignore":

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from adjoint import tree
-from adjoint.base.errors import DtypeError, ShapeError
+from adjoint.base.errors import ShapeError
 from adjoint.base.source import user_facing
 from adjoint.implicit.diagnosis import Watch
 from adjoint.implicit.function import ImplicitFunction
@@ -16,8 +17,8 @@ from adjoint.linear.solvers.iteration import TRACED, either
 from adjoint.optimize.derivatives import attach_envelope
 from adjoint.optimize.optimum import Optimum, Prices
 from adjoint.optimize.programs import sparse_programs  # as a module: sets are programs, and programs use sets
-from adjoint.optimize.programs.active_set import find_active, polish, run_warm
-from adjoint.optimize.programs.certificate import Certificate, check_convex, read_matrix
+from adjoint.optimize.programs.active_set import find_active, net_prices, polish, run_warm
+from adjoint.optimize.programs.certificate import Certificate, check_convex, read_matrix, read_vector
 from adjoint.optimize.programs.equation import ProgramEquation
 from adjoint.optimize.programs.foreign import has_clarabel, solve_elsewhere
 from adjoint.optimize.programs.interior_point import Program, prove, run_interior_point
@@ -110,19 +111,6 @@ def _matrix(title: str, name: str, M: Any, shape: tuple[int | None, int], dtype:
     return (found.toarray() if hasattr(found, "tocsc") else found).astype(dtype)
 
 
-def _vector(title: str, name: str, v: Any, n: int, dtype: Any) -> Value:
-    found = v if isinstance(v, TRACED) else np.asarray(v)
-    if found.dtype.kind not in "fiub":
-        raise DtypeError(f"{title}: {name} has dtype {found.dtype}; programs are of real numbers.")
-    if found.shape != (n,):
-        raise ShapeError(f"{title}: {name} has shape {found.shape}; it must be ({n},).")
-    if not isinstance(primal(found), TRACED) and np.any(np.isnan(primal(found))):
-        raise ValueError(f"{title}: {name} has entries that are NaN.")
-    if name == "h" and not isinstance(primal(found), TRACED) and np.any(primal(found) == -np.inf):
-        raise ValueError(f"{title}: h is -∞ somewhere, and no G x lies below that; +∞ holds always.")
-    return found.astype(dtype)
-
-
 def _bounds(title: str, name: str, value: Any, n: int, dtype: Any) -> Value | None:
     if value is None:
         return None
@@ -149,13 +137,13 @@ def _standardize(
     dtype = np.result_type(np.float32, *[v.dtype if hasattr(v, "dtype") else np.asarray(v).dtype for v in given])
     dtype = dtype if dtype == np.float32 and q.dtype == np.float32 else np.dtype(np.float64)
     _check_pairs(title, A, b, G, h)
-    q = _vector(title, "q", q, n, dtype)
+    q = read_vector(title, "q", q, n, dtype)
     P = np.zeros((n, n), dtype) if P is None else _matrix(title, "P", P, (n, n), dtype)
     P = 0.5 * (P + P.T)
     A = np.zeros((0, n), dtype) if A is None else _matrix(title, "A", A, (None, n), dtype)
-    b = np.zeros(0, dtype) if b is None else _vector(title, "b", b, A.shape[0], dtype)
+    b = np.zeros(0, dtype) if b is None else read_vector(title, "b", b, A.shape[0], dtype)
     G = np.zeros((0, n), dtype) if G is None else _matrix(title, "G", G, (None, n), dtype)
-    h = np.zeros(0, dtype) if h is None else _vector(title, "h", h, G.shape[0], dtype)
+    h = np.zeros(0, dtype) if h is None else read_vector(title, "h", h, G.shape[0], dtype)
     count = h.shape[0]
     low, high = _bounds(title, "lower", lower, n, dtype), _bounds(title, "upper", upper, n, dtype)
     low, high = _join_bounds(title, low, high)
@@ -192,7 +180,7 @@ def _join_bounds(title: str, low: Any, high: Any) -> tuple[Any, Any]:
     return low, high if plain and not np.any(near) else np.where(near, low, high)
 
 
-def _residual(z: Any, data: Any) -> Any:
+def _residual(paired: int, z: Any, data: Any) -> Any:
     """The optimality conditions; an inequality holds as an equation, or has no multiplier."""
     program = Program(*[data[name] for name in Program._fields])
     P, q, A, b, G, h = program
@@ -201,7 +189,7 @@ def _residual(z: Any, data: Any) -> Any:
     return {
         "x": P @ x + q + A.T @ y + G.T @ price,
         "equality": A @ x - b,
-        "inequality": np.where(find_active(price, slack), -slack, price),
+        "inequality": np.where(find_active(price, slack, paired), -slack, price),
     }
 
 
@@ -225,7 +213,7 @@ def _solve(
         n, chosen = np.shape(q)[0], {"auto": "highs" if title == "lp" else "clarabel"}.get(method, method)
         low, high = (_bounds(title, name, v, n, float) for name, v in (("lower", lower), ("upper", upper)))
         low, high = _join_bounds(title, low, high)
-        q = q if isinstance(q, TRACED) else np.asarray(q)
+        q = read_vector(title, "q", q, n, float)
         _check_pairs(title, A, b, G, h)
         return sparse_programs.solve_sparse(
             title, P, q, A, b, G, h, low, high, 1e-9 if tol is None else tol, chosen, check
@@ -240,6 +228,7 @@ def _solve(
     if method == "auto" and (sparse or size > LARGE) and not any(isinstance(v, TRACED) for v in data):
         elsewhere = "highs" if title == "lp" else "clarabel" if has_clarabel() else None
 
+    paired = 0 if low is None or high is None else data.q.shape[0]
     start = None if warm is None else _read_warm(title, warm, data)
 
     def solver(*given: Any) -> Any:
@@ -256,14 +245,16 @@ def _solve(
                 found = solve_elsewhere(title, elsewhere, program, tol)
             proof = prove(program, found)
             found = polish(program, found)
+            found = found._replace(z=net_prices(found.z, paired))
             solved = either((found.code == INFEASIBLE) | (found.code == UNBOUNDED), np.nan, 0.0)
         reports = {"code": found.code, "iterations": found.iterations, "residual": found.residual,
                    "proof": dict(zip(("x", "equality", "inequality"), proof, strict=True))}  # fmt: skip
         kept = {"x": found.x, "equality": found.y, "inequality": found.z}
         return {name: (v + solved).astype(v.dtype) for name, v in kept.items()}, reports
 
-    equation = ProgramEquation(Watch(f"optimize.{title}", check))
-    function = ImplicitFunction(_residual, solver, start, equation, True, f"optimize.{title}", elsewhere is not None)
+    equation = ProgramEquation(Watch(f"optimize.{title}", check), paired)
+    residual = partial(_residual, paired)
+    function = ImplicitFunction(residual, solver, start, equation, True, f"optimize.{title}", elsewhere is not None)
     z, reports = function(data._asdict())
     x = z["x"]
     at = tree.map(primal, x)

@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.base.errors import ShapeError
 from adjoint.optimize.optimum import Optimum, Prices
 from adjoint.optimize.programs import conic  # as a module: sets are programs, and programs use sets
-from adjoint.optimize.programs.certificate import check_convex, read_matrix
-from adjoint.program.trace import TRACED
+from adjoint.optimize.programs.certificate import check_convex, read_matrix, read_vector
+from adjoint.program.trace import TRACED, primal
 from adjoint.program.types import Value
 from adjoint.scipy import sparse
 
@@ -26,11 +25,12 @@ def is_large(P: Any, q: Any, A: Any, G: Any, largest: int) -> bool:
     return np.shape(q)[0] + sum(M.shape[0] for M in (A, G) if hasattr(M, "shape")) > largest
 
 
-def _vector(title: str, name: str, v: Any, size: int) -> Value:
-    found = v if isinstance(v, TRACED) else np.asarray(v)
-    if found.shape != (size,):
-        raise ShapeError(f"{title}: {name} has shape {found.shape}; it must be ({size},).")
-    return found.astype(float)
+def _find_fixed(low: Any, high: Any) -> Any:
+    """Which unknowns have bounds that are one number, as far as that is known: these are equations."""
+    low, high = primal(low), primal(high)
+    if low is None or high is None or isinstance(low, TRACED) or isinstance(high, TRACED):
+        return np.zeros(0, np.int64)
+    return np.flatnonzero(low == high)
 
 
 def solve_sparse(
@@ -43,10 +43,14 @@ def solve_sparse(
     for names, M, right in ((("A", "b"), A, b), (("G", "h"), G, h)):
         if M is not None:
             left = matrix(names[0], M, (None, n))
-            rows.append((names[0], left, _vector(title, names[1], right, left.shape[0])))
+            rows.append((names[0], left, read_vector(title, names[1], right, left.shape[0], float)))
+    fixed = _find_fixed(low, high)
+    if len(fixed):
+        chosen = sparse.csr_array((np.ones(len(fixed)), (np.arange(len(fixed)), fixed)), shape=(len(fixed), n))
+        rows.insert(0, ("fixed", chosen, 0.5 * (low[fixed] + high[fixed])))
     for name, bound, sign in (("lower", low, -1.0), ("upper", high, 1.0)):
         if bound is not None:  # what holds for every x is a row of zeros below one
-            free = bound == sign * np.inf
+            free = np.logical_or(bound == sign * np.inf, np.isin(np.arange(n), fixed))
             rows.append((name, sparse.diags_array(np.where(free, 0.0, sign)), np.where(free, 1.0, sign * bound)))
     P = sparse.csr_array((n, n)) if P is None else matrix("P", P, (n, n))
     P = 0.5 * (P + P.T)
@@ -55,7 +59,7 @@ def solve_sparse(
         raise ValueError(f"{title}: without constraints the solution is that of P x = -q: adjoint.scipy.sparse.linalg "
                          "has spsolve.")  # fmt: skip
     sizes = {name: right.shape[0] for name, _, right in rows}
-    m = sizes.get("A", 0)
+    m = sizes.get("A", 0) + len(fixed)
     cones = [("zero", m)] * bool(m) + [("nonnegative", sum(sizes.values()) - m)] * (sum(sizes.values()) > m)
     stacked = sparse.csr_array(sparse.vstack([left for _, left, _ in rows]))
     right = np.concatenate([v for _, _, v in rows])
@@ -65,6 +69,11 @@ def solve_sparse(
         at = 0
         for name, count in sizes.items():
             parts[name], at = y[at : at + count], at + count
+        if len(fixed):  # the price of what is fixed is that of the bound which presses
+            price = parts.pop("fixed")
+            for name, sign in (("lower", -1.0), ("upper", 1.0)):
+                parts[name] = parts[name].copy()
+                parts[name][fixed] = np.where(sign * price > 0, sign * price, 0.0)
         return Prices(*parts.values())
 
     return conic.solve_over_cones(title, P, q.astype(float), stacked, right, cones, tol, check, method, split)
