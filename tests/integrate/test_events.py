@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 
 import adjoint as ad
 from adjoint import integrate
@@ -89,6 +90,39 @@ def test_two_crossings_in_one_step():
     path = integrate.solve(lambda t, y: 0 * y + 1.0, (0.0, 4.0), 0.0, events=[up], method="dopri5", first_step=4.0)
     np.testing.assert_allclose(path.events[0].times[:1], [2.1], atol=1e-9)
     assert path.events[0].count == 1
+
+
+@pytest.mark.parametrize("span", [(0.0, 10.0), (10.0, 0.0)])
+def test_forwards_and_backwards_as_in_scipy(span):
+    start, height = np.array([1.0, 0.3]), lambda t, y: y[0]
+    f = lambda t, y: np.stack([y[1], -y[0]])
+    for direction in (0, 1, -1):
+        height.direction = direction  # type: ignore[attr-defined]
+        expected = solve_ivp(f, span, start, events=height, rtol=1e-10, atol=1e-12).t_events[0]
+        event = integrate.Event(lambda t, y: y[0], direction, terminal=False)
+        path = integrate.solve(f, span, start, events=[event], **OPTIONS)
+        assert path.events[0].count == len(expected)
+        np.testing.assert_allclose(path.events[0].times[: len(expected)], expected, atol=1e-8)
+
+
+def test_backwards_from_a_crossing_and_its_derivative():
+    """y = sin t from t = π: the first crossing on the way back is that of y = level after the top."""
+    f = lambda t, y, level: np.stack([y[1], -y[0]])
+    event = integrate.Event(lambda t, y, level: y[0] - level, direction=-1)
+    time = lambda level: integrate.solve(
+        f, (np.pi, -1.0), np.stack([level, -np.sqrt(1 - level**2)]), args=(level,), events=[event], **OPTIONS
+    ).events[0].time  # fmt: skip
+    # y(t) = sin(t - s) with sin(π - s) = level, falling: back from there it rises to the top and falls to the level
+    exact = lambda level: 2 * np.arcsin(level)
+    np.testing.assert_allclose(time(0.3), exact(0.3), atol=1e-8)
+    np.testing.assert_allclose(ad.grad(time)(0.3), 2 / np.sqrt(1 - 0.09), rtol=1e-7)
+
+
+def test_several_crossings_in_one_step():
+    wave = integrate.Event(lambda t, y: np.sin(3 * y), terminal=False)
+    path = integrate.solve(lambda t, y: 1.0 + 0 * y, (0.0, 10.0), 0.0, events=[wave], method="tsit5", rtol=1e-3)
+    np.testing.assert_allclose(path.events[0].times[:9], np.pi / 3 * np.arange(1, 10), atol=1e-9)
+    assert path.events[0].count == 9
 
 
 @pytest.mark.parametrize("direction, first", [(0, -1), (-1, -1), (1, 1)])

@@ -43,6 +43,15 @@ def test_the_record_of_steps():
         solve(lambda t, y: -y, (0.0, 1.0), 1.0, method="reversible-heun", adjoint="reversible", history=True)
 
 
+def test_no_step_is_longer_or_shorter_than_allowed():
+    sizes = lambda method, **how: solve(
+        lambda t, y: -y, (0.0, 1.0), 1.0, history=True, method=method, **how
+    ).history.sizes  # fmt: skip
+    assert np.max(sizes("bosh3", max_step=0.05, first_step=0.5)) <= 0.05
+    assert np.max(sizes("euler", max_step=0.125, first_step=0.5)) <= 0.125
+    assert np.min(sizes("bosh3", min_step=0.02, atol=1e-3, rtol=1e-3)[:-2]) >= 0.02
+
+
 def test_progress_is_shown(capsys):
     solve(decay, (0.0, 1.0), {"a": np.ones(2)}, args=(2.0,), progress="decay of a", method="bosh3")
     shown = capsys.readouterr()

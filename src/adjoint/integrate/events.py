@@ -1,8 +1,8 @@
 """Events: where a function of (t, y) crosses zero, located on the dense output, with exact derivatives.
 
-A crossing is seen in the signs of g and of dg/dt at both ends of a step: two crossings in one step too. Its time τ is
-found to rounding without derivatives, and then given those of the equation g(τ, y(τ)) = 0, to any order:
-dτ = -(∂g·dy + dg) / (g_t + g_y f). All that comes after starts at τ, so that jumps of the state or of f have the
+A crossing is seen in the signs of g and of dg/dt at both ends of each quarter of a step: two crossings in one of them
+too. Its time τ is found to rounding without derivatives, and then given those of the equation g(τ, y(τ)) = 0, to any
+order: dτ = -(∂g·dy + dg) / (g_t + g_y f). All that comes after starts at τ, so that jumps of the state or of f have the
 derivative that saltation matrices state.
 """
 
@@ -21,7 +21,7 @@ from adjoint.base.errors import DtypeError, ShapeError
 from adjoint.implicit.vectors import to_arrays, to_vector
 from adjoint.integrate.crossing import crossing_of
 from adjoint.integrate.derivative import detach
-from adjoint.integrate.interpolation import evaluate
+from adjoint.integrate.interpolation import evaluate, hermite
 from adjoint.integrate.statuses import FINISHED, GRAZING, NOT_FINITE
 from adjoint.integrate.system import Arguments, Layout, check_right_side, trace_function
 from adjoint.program.program import Program, interpret
@@ -31,6 +31,7 @@ __all__ = ["Event", "EventPlan", "Occurred", "Occurrences", "read_events"]
 
 KEPT = 32  # occurrences whose times and states are kept
 HALVINGS = 60
+PARTS = np.linspace(0.0, 1.0, 5)  # of a step, between which signs are looked at
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,10 +144,10 @@ def read_events(title: str, events: Any, layout: Layout, args: Arguments) -> tup
 
 
 class Watch:
-    """The events of a solution with given θ."""
+    """The events of a solution with given θ; `direction` is 1 where time goes on, -1 where it goes back."""
 
-    def __init__(self, plan: EventPlan, layout: Layout, theta: Sequence[Value]) -> None:
-        self.plan, self.layout = plan, layout
+    def __init__(self, plan: EventPlan, layout: Layout, theta: Sequence[Value], direction: Value = 1.0) -> None:
+        self.plan, self.layout, self.direction = plan, layout, direction
         self._g: list[list[Value]] = []
         self._change: list[list[Value]] = []
         at = 0
@@ -161,8 +162,9 @@ class Watch:
         return np.float64(1.0) * found
 
     def rate(self, i: int, t: Value, y: Value, derivative: Value) -> tuple[Value, Value]:
-        """g and dg/dt along a solution with y′ = derivative."""
-        return jvp(lambda t, y: self.g(i, t, y), (t, y), (np.float64(1.0) + 0 * t, derivative))
+        """g, and how fast it grows as the solution goes on, with y′ = derivative."""
+        value, rate = jvp(lambda t, y: self.g(i, t, y), (t, y), (np.float64(1.0) + 0 * t, derivative))
+        return value, self.direction * rate
 
     def changed(self, i: int, t: Value, y: Value) -> Value:
         """The state after an event."""
@@ -175,7 +177,7 @@ class Watch:
     def plain(self) -> Watch:
         """The same without derivatives."""
         other = object.__new__(Watch)
-        other.plan, other.layout = self.plan, self.layout
+        other.plan, other.layout, other.direction = self.plan, self.layout, self.direction
         other._g, other._change = [detach(v) for v in self._g], [detach(v) for v in self._change]
         return other
 
@@ -198,16 +200,19 @@ class Watch:
         tiny = np.abs(value) <= 1e-13 * np.abs(rate) * np.maximum(np.abs(t), 1.0)
         return np.where(tiny, np.sign(rate), np.sign(value))
 
-    def suspects(self, seen: Occurrences, ends: Any) -> Value:
-        """Which events may happen in a step, from g and dg/dt at both ends."""
+    def suspects(self, seen: Occurrences, t: Value, h: Value, ends: Sequence[Value]) -> Value:
+        """Which events may happen in a step from t to t + h, given y and y′ at both ends."""
+        y0, y1, f0, f1 = ends
+        cubic = hermite(h.astype(y0.dtype), y0, y1, f0, f1)
         found: list[Value] = []
         for i, direction in enumerate(self.plan.directions):
-            (_, r0), (g1, r1) = self.rate(i, *ends[0]), self.rate(i, *ends[1])
-            side = seen.sides[i]
-            single = np.logical_and(side * g1 <= 0, side != 0)
-            double = np.logical_and(side * r0 < 0, side * r1 > 0)
-            fits = True if direction == 0 else side * direction < 0
-            found.append(np.logical_or(np.logical_and(single, fits), double))
+            along = lambda x, i=i: self.g(i, t + x * h, evaluate(y0, cubic, x.astype(y0.dtype)))
+            values, rates = vmap(lambda x, g=along: jvp(g, (x,), (np.float64(1.0),)))(PARTS)
+            sides = np.concatenate([np.stack([seen.sides[i]]), np.sign(values[1:-1])])
+            single = np.logical_and(sides * values[1:] <= 0, sides != 0)
+            double = np.logical_and(sides * rates[:-1] < 0, sides * rates[1:] > 0)
+            fits = True if direction == 0 else sides * direction < 0
+            found.append(np.any(np.logical_or(np.logical_and(single, fits), double)))
         return np.stack(found)
 
     def brackets(self, seen: Occurrences, t: Value, h: Value, y0: Value, dense: Value) -> tuple[Value, Value, Value]:

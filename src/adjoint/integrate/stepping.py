@@ -146,7 +146,7 @@ def run(
     n = system.size
     watch = None
     if plan.events.size:
-        watch = Watch(plan.events, system.layout, system.theta[len(system.theta) - plan.event_theta :])
+        watch = Watch(plan.events, system.layout, system.theta[len(system.theta) - plan.event_theta :], direction)
         system = system.with_theta(system.theta[: len(system.theta) - plan.event_theta])
     if getattr(method, "uses_tolerances", False):
         system = system.with_tolerances(*detach([s.rtol, s.atol]))
@@ -181,9 +181,9 @@ def run(
     if code is not None:
         start_code = np.where(code == RUNNING, start_code, code)
     begin = _Now(
-        s.t0, h, state, (np.float64(0.0), np.float64(0.0)), start_code.astype(np.int64),
-        Counts(zero, zero, _as_int(evaluations), zero, zero, zero), zero, out, zero, np.float64(0.0),
-        None if watch is None else watch.begin(s.t0, y0[:n], method.derivative(state)[:n], n),
+        s.t0, np.clip(h, s.min_step, s.max_step), state, (np.float64(0.0), np.float64(0.0)),
+        start_code.astype(np.int64), Counts(zero, zero, _as_int(evaluations), zero, zero, zero), zero, out, zero,
+        np.float64(0.0), None if watch is None else watch.begin(s.t0, y0[:n], method.derivative(state)[:n], n),
         empty_rows(plan.dense, direction, y0, method_degree(ready, s.t0, state), n) if plan.dense else None,
         (np.float64(np.inf), t0), np.full((plan.history, 4), np.nan) + 0 * t0 if plan.history else None,
     )  # fmt: skip
@@ -223,9 +223,9 @@ def run(
         grazes: Any = None
         end, y_end = reached, y1
         if watch is not None:
-            f0, f1 = method.derivative(now.state)[:n], method.derivative(after)[:n]
-            ends = (detach([now.t, y0, f0]), detach([reached, y1, f1]))
-            suspects = watch.plain().suspects(now.seen, ends)
+            mean = (y1 - y0) / np.where(h == 0, 1.0, h).astype(y0.dtype)  # with M, f is not the derivative
+            rates = [mean if system.has_mass else method.derivative(at)[:n] for at in (now.state, after)]
+            suspects = watch.plain().suspects(now.seen, t, detach([h])[0], detach([y0, y1, *rates]))
             whole_dense = coefficients(stepper, now.t, h, now.state, after, np.logical_and(accepted, np.any(suspects)))
             dense = whole_dense[:, :n]
             which, theta, grazes = handle(watch, now.seen, now.t, h, y0, dense, suspects, accepted)
@@ -249,7 +249,7 @@ def run(
         at_end = detach([end])[0] == t1
         code = np.where(accepted, np.where(at_end, FINISHED, RUNNING), trial.code)
         code = np.where(np.logical_and(code == RUNNING, counts.steps >= s.max_steps), MAX_STEPS, code)
-        following = np.minimum(following, s.max_step)
+        following = np.clip(following, s.min_step, s.max_step)
         state = tree.map(lambda a, b: np.where(accepted, a, b), after, now.state)
         stop, seen = now.stop, now.seen
         if watch is not None:

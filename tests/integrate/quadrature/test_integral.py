@@ -64,6 +64,14 @@ def test_kinks_are_allowed_and_jumps_are_told_of() -> None:
     assert ad.grad(relu)(theta) == pytest.approx(scipy.special.ndtr(theta), abs=1e-8)
     with pytest.warns(RuntimeWarning, match=r"f jumps near x = -0.4"):
         ad.grad(step)(theta)
+    for jump in (np.sign, lambda x: np.heaviside(x, 0.5), np.floor, lambda x: np.remainder(x, 1.0)):
+        moved = lambda theta, jump=jump: integrate.quad(lambda z: jump(z - theta), 0.0, 0.9).value
+        with pytest.warns(RuntimeWarning, match=r"f jumps near x = 0.4"):
+            ad.jvp(moved, (theta,), (1.0,))
+    with pytest.warns(RuntimeWarning, match=r"f jumps near x = -0.4"):
+        ad.jit(ad.grad(step))(theta)
+    with pytest.warns(RuntimeWarning, match=r"f jumps near x = -0.4"):
+        ad.vmap(ad.grad(step))(np.array([theta, theta]))
     assert ad.grad(named)(theta) == pytest.approx(phi(theta), abs=1e-9)
     assert ad.jit(ad.grad(named))(theta) == pytest.approx(phi(theta), abs=1e-9)
 
@@ -174,3 +182,14 @@ def test_a_derivative_that_is_not_found_is_told_of():
     root = lambda c: integrate.quad(lambda x: np.sqrt(np.abs(x - c)), 0.0, 1.0, points=(c,)).value
     exact = lambda c: (c**1.5 + (1 - c) ** 1.5) / 1.5
     assert ad.grad(root)(0.3) == pytest.approx(ad.grad(exact)(0.3), rel=1e-6)
+
+
+def test_from_infinity_to_an_end_that_moves() -> None:
+    """-∫ₖ^∞ exp(-k x) dx = -exp(-k²) / k, and the same from the other side."""
+    down = lambda k: integrate.quad(lambda x: np.exp(-k * x), np.inf, k).value
+    up = lambda k: integrate.quad(lambda x: np.exp(k * x), -k, -np.inf).value
+    exact = lambda k: np.exp(-k * k) * (2 + 1 / k**2)
+    for f in (down, up):
+        assert f(1.3) == pytest.approx(-np.exp(-1.69) / 1.3, rel=1e-9)
+        assert ad.grad(f)(1.3) == pytest.approx(exact(1.3), rel=1e-9)
+        assert ad.jit(ad.grad(f))(1.3) == pytest.approx(exact(1.3), rel=1e-9)

@@ -31,6 +31,7 @@ from adjoint.integrate.quadrature.adaptive import (
     Substitution,
     integrate_adaptively,
 )
+from adjoint.integrate.quadrature.jumps import may_jump, warn_of_jumps
 from adjoint.integrate.quadrature.reading import read_count, read_end, read_integrand, read_points, read_tolerances
 from adjoint.linear.solvers.answer import Coded
 from adjoint.ops.custom import Attach
@@ -270,24 +271,14 @@ class IntegralRule:
         return [np.where(inside, share * (u - v), 0.0) for u, v in zip(before, after, strict=True)]
 
     def _look_for_jumps(self, xs: Sequence[Value]) -> None:
-        """Warn where f jumps without a breakpoint: the derivative of the position is lost. On plain values only."""
-        if any(isinstance(primal(x), Tracer) for x in xs) or not has_comparisons(self.program):
+        """Warn where f jumps without a breakpoint: the derivative of the position is lost."""
+        if not may_jump(self.program):
             return
-        a, b, points, *theta = [primal(x) for x in xs]
+        a, b, points, *theta = detach(list(xs))
         _, found = integrate_program(self.program, self.how, a, b, points, theta)
-        first, last = self.how.substitution.ends(a, b)
-        widths = np.asarray(found.right) - np.asarray(found.left)
-        for i in np.flatnonzero((np.abs(widths) <= 1e-8 * abs(last - first)) & (widths != 0))[:50]:
-            s = [np.asarray(found.left)[i], np.asarray(found.right)[i]]
-            x = [self.how.substitution.forth(np.asarray(v), a, b)[0] for v in s]
-            before, after = (_values(self.program, theta, v) for v in x)
-            size = max(float(np.max(np.abs(v))) for v in (*before, *after))
-            if any(np.max(np.abs(u - v)) > 1e-4 * (size + 1e-300) for u, v in zip(before, after, strict=True)):
-                warn_user(
-                    f"{self.how.title}: f jumps near x = {float(x[0]):.6g}, and its derivative does not know that the "
-                    "jump moves. Name it: points=(…,), an expression of what it depends on."
-                )
-                return
+        there = lambda s: self.how.substitution.forth(s, a, b)[0]
+        values = lambda x: to_vector(_values(self.program, theta, x), self.program.output_types)
+        warn_of_jumps(self.how.title, values, there, found, self.how.substitution.ends(a, b))
 
 
 def has_lost_digits(values: Sequence[Value], found: Computed, atol: float) -> bool:
@@ -297,13 +288,6 @@ def has_lost_digits(values: Sequence[Value], found: Computed, atol: float) -> bo
         return False
     size = max(float(np.max(np.abs(np.asarray(v)), initial=0.0)) for v in known)
     return not float(np.asarray(error)) <= max(atol, 1e-6 * size)
-
-
-def has_comparisons(program: Program) -> bool:
-    """Whether a program asks which of two numbers is larger, or rounds: it may jump."""
-    return any(v.type.dtype.kind in "bi" for eq in program.equations for v in eq.outputs) or any(
-        eq.op.flat for eq in program.equations
-    )
 
 
 def _select(program: Program, start: int) -> Program:
@@ -378,7 +362,8 @@ def quad(
     plain = not any(isinstance(v, TRACED) for v in (low, high))
     if plain and low == high and np.isinf(low):
         raise ValueError(f"{title}: both ends are {low}; there is nothing between them. Change the sign of one.")
-    if plain and low > high:
+    first, last = (None if isinstance(v, TRACED) else float(v) for v in (low, high))
+    if (plain and low > high) or first == np.inf or last == -np.inf:
         low, high, sign = high, low, -1.0
     made = read_integrand(title, f, args)
     inner = read_points(title, points)
