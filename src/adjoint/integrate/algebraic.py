@@ -23,7 +23,7 @@ from adjoint.integrate.reading import known_value
 from adjoint.integrate.statuses import INCONSISTENT, NOT_INDEX_1, RUNNING
 from adjoint.program.types import Value
 
-__all__ = ["check_start", "consistent", "find_algebraic", "lifted", "settle", "tangent_start", "velocity"]
+__all__ = ["check_start", "consistent", "find_algebraic", "follow", "lifted", "settle", "tangent_start", "velocity"]
 
 STARTS = ("check", "fix algebraic")
 SINGULAR = 1e-13
@@ -114,6 +114,16 @@ def velocity(f: Any, bases: tuple[Any, Any] | None, t: Value, y: Value) -> Value
     L, _ = _wide(bases, y)
     rate, change = jvp(lambda t: f(t, y), (t,), (np.float64(1.0) + 0 * t,))
     return np.linalg.solve(M + L @ (L.T @ jacfwd(lambda y: f(t, y))(y)), rate - L @ (L.T @ change))
+
+
+def follow(f: Any, bases: tuple[Any, Any] | None, t: Value, y: Value, x: Value) -> Value:
+    """y at t + x, by a step of Runge and Kutta: where x is zero that is y, with derivatives in x to fourth order."""
+    h, one = x.astype(y.dtype), y.dtype.type
+    k1 = velocity(f, bases, t, y)
+    k2 = velocity(f, bases, t + 0.5 * x, y + one(0.5) * h * k1)
+    k3 = velocity(f, bases, t + 0.5 * x, y + one(0.5) * h * k2)
+    k4 = velocity(f, bases, t + x, y + h * k3)
+    return y + h / one(6) * (k1 + one(2) * (k2 + k3) + k4)
 
 
 def lifted(f: Any, bases: tuple[Any, Any] | None, t: Value, y: Value, ct: Value) -> Value:

@@ -18,7 +18,7 @@ from adjoint.integrate.control import error_norm, first_step
 from adjoint.integrate.dense import Rows, empty_rows, with_row
 from adjoint.integrate.derivative import detach
 from adjoint.integrate.events import EventPlan, Watch, after_event, handle, sides_after, sides_passed, trouble_with
-from adjoint.integrate.interpolation import derivative, evaluate
+from adjoint.integrate.interpolation import evaluate
 from adjoint.integrate.statuses import EVENT, FINISHED, GRAZING, MAX_STEPS, NOT_FINITE, RUNNING, TOO_SMALL
 from adjoint.integrate.stepper import Stepper, coefficients, method_degree
 from adjoint.integrate.stops import between_stops, next_target, restarted
@@ -234,7 +234,7 @@ def run(
             y_end = np.where(happens, evaluate(y0, dense, theta.astype(y0.dtype)), y1)
         saved, out = now.saved, now.out
         if plan.saves:
-            saved, out = _save(plan, s, stepper, now, after, reached, h, direction, y0, y1, end, y_end)
+            saved, out = _save(plan, s, stepper, now, after, h, direction, y0, end, y_end)
         counts, pinch = now.counts, now.pinch
         if not fixed:
             shorter = np.logical_and(np.logical_and(accepted, trial.rejections > 0), np.abs(trial.h) < pinch[0])
@@ -370,29 +370,24 @@ def _work(method: Any) -> list[int]:
 
 
 def _save(
-    plan: Plan, s: Settings, stepper: Stepper, now: _Now, after: Any, reached: Value, h: Value, direction: Value,
-    y0: Value, y1: Value, end_time: Value, y_end: Value,
+    plan: Plan, s: Settings, stepper: Stepper, now: _Now, after: Any, h: Value, direction: Value, y0: Value,
+    end_time: Value, y_end: Value,
 ) -> tuple[Value, Value]:  # fmt: skip
     """Values at the saved times that lie in a step."""
     m, n = plan.saves, stepper.system.size
     times = detach([s.saves])[0]
     end = detach([end_time])[0]
     is_inside = lambda j: np.logical_and(j < m, direction * times[np.minimum(j, m - 1)] <= direction * end)
-    is_last = lambda j: np.logical_and(is_inside(j), times[np.minimum(j, m - 1)] != end)
-    is_plain = not stepper.system.has_mass  # else f is not the derivative
-    wanted = is_last(now.saved) if is_plain else is_inside(now.saved)
-    dense = coefficients(stepper, now.t, h, now.state, after, wanted)
-    if is_plain:
-        velocity = stepper.method.derivative(after)[:n]
-    else:
-        velocity = derivative(dense, y0.dtype.type(1.0))[:n] / np.where(h == 0, 1.0, h).astype(y0.dtype)
+    dense = coefficients(stepper, now.t, h, now.state, after, is_inside(now.saved))[:, :n]
+
+    def at(t: Value) -> Value:
+        return evaluate(y0, dense, ((t - now.t) / np.where(h == 0, 1.0, h)).astype(y0.dtype))
 
     def put(state: Any) -> Any:
         j, out = state
-        theta = (s.saves[j] - now.t) / np.where(h == 0, 1.0, h)
-        value = evaluate(y0, dense[:, :n], theta.astype(y0.dtype))
-        at_end = y_end + (s.saves[j] - end_time).astype(y0.dtype) * velocity
-        value = np.where(times[j] == end, at_end, value)
+        time = s.saves[j]
+        # at the end the state itself, which moves with the time as the polynomial does
+        value = np.where(times[j] == end, y_end + (at(time) - at(end_time)), at(time))
         out = out.copy()
         out[j] = value
         return j + 1, out

@@ -15,7 +15,7 @@ import numpy as np
 from adjoint.api.control_flow import cond, while_loop
 from adjoint.api.gradients import jvp
 from adjoint.debug import check
-from adjoint.integrate.algebraic import velocity
+from adjoint.integrate.algebraic import follow
 from adjoint.integrate.derivative import attach_derivative, detach, record_flat, types_of
 from adjoint.integrate.events import KEPT, EventPlan, Occurrences, Watch, after_event
 from adjoint.integrate.stepping import Ending, Plan, Settings, run
@@ -143,7 +143,7 @@ def _solved(solve: Solve, plan: Plan, system: System, s: Settings, y0: Value, br
             return piece.y, piece.saved
 
         def nothing() -> Any:
-            y = now.y + (target - now.t).astype(now.y.dtype) * velocity(equation, plan.algebraic, now.t, now.y)
+            y = follow(equation, plan.algebraic, now.t, now.y, target - now.t)
             return y, np.zeros((m, n), y.dtype) + y[:n]
 
         has_length = np.abs(end - begin) > 4 * np.spacing(np.maximum(np.abs(begin), np.abs(end)))
@@ -168,14 +168,7 @@ def _solved(solve: Solve, plan: Plan, system: System, s: Settings, y0: Value, br
 def _moved(watch: Watch, f: System, plan: Plan, kind: Value, t: Value, y: Value, n: int) -> tuple[Value, Value]:
     """The time of an event near t, and y there."""
 
-    def along(x: Value) -> Value:  # a step of Runge and Kutta
-        h, one = x.astype(y.dtype), y.dtype.type
-        rate = lambda c, y: velocity(f, plan.algebraic, t + c * x, y)
-        k1 = rate(0.0, y)
-        k2 = rate(0.5, y + one(0.5) * h * k1)
-        k3 = rate(0.5, y + one(0.5) * h * k2)
-        k4 = rate(1.0, y + h * k3)
-        return y + h / one(6) * (k1 + one(2) * (k2 + k3) + k4)
+    along = lambda x: follow(f, plan.algebraic, t, y, x)
 
     def g(x: Value) -> Value:
         there = along(x)

@@ -14,7 +14,8 @@ import numpy as np
 
 from adjoint import tree
 from adjoint.api.control_flow import scan
-from adjoint.api.gradients import jvp, vjp
+from adjoint.api.gradients import jvp, vjp, vmap
+from adjoint.integrate.algebraic import follow
 from adjoint.integrate.derivative import detach
 from adjoint.integrate.statuses import FINISHED, NOT_FINITE
 from adjoint.integrate.stepping import Counts, Ending, Plan, Settings, run
@@ -174,7 +175,7 @@ def solve_reversible(plan: Plan, system: System, settings: Settings, y0: Value) 
         return tree.map(lambda a, b: np.where(h == 0, a, b), state, old)
 
     n = system.size
-    read = lambda state: np.concatenate([method.value(state)[:n], method.derivative(state)[:n]])
+    read = lambda state: method.value(state)[:n]
     start = method.start(system, settings.t0, y0)
     last, rows = scan_reversible(step, undo, start, xs, system.theta, read if plan.saves else None)
     y = method.value(last)
@@ -182,8 +183,9 @@ def solve_reversible(plan: Plan, system: System, settings: Settings, y0: Value) 
     if plan.saves:
         rows = np.concatenate([read(start)[None], rows])
         at = np.sum(sign * grid[None, :] < sign * saves[:, None], axis=1)
-        moved = (settings.saves - saves).astype(y.dtype)[:, None]
-        saved = rows[at][:, :n] + moved * rows[at][:, n:]
+        rest = np.zeros(system.width - n, y.dtype)
+        there = lambda t, y, x: follow(system, None, t, np.concatenate([y, rest]), x)[:n]
+        saved = vmap(there)(saves, rows[at], settings.saves - saves)
     total = np.sum(np.abs(detach([y])[0])) * np.float64(1.0)
     code = np.where(np.logical_and(code == FINISHED, np.logical_not(np.isfinite(total))), NOT_FINITE, code)
     zero = np.int64(0)

@@ -228,8 +228,16 @@ class Sweep:
 
     def run(self, z: Value, shifts: list[Value], start: Value, end: Value) -> tuple[Value, list[Value]]:
         """z from one time back to another, and the shifts of the method's state there."""
-        moved = np.abs(end - start) > 0
-        return cond(moved, lambda: self._integrate(z, shifts, start, end), lambda: (z, shifts))
+        beside = lambda: (self._beside(z, start, end), shifts)
+        return cond(np.abs(end - start) > 0, lambda: self._integrate(z, shifts, start, end), beside)
+
+    def _beside(self, z: Value, start: Value, end: Value) -> Value:
+        """z at a time that is the same, with the derivative in their distance."""
+        if self.system.mass is not None:
+            return z
+        value, back, parts = self._pulled(start, self.state(start, z), self.adjoint(z), self.system.theta)
+        rates = np.concatenate([*([value] if self.has_y else []), -back, -parts])
+        return z + (end - start).astype(z.dtype) * rates
 
     def _integrate(self, z: Value, shifts: list[Value], start: Value, end: Value) -> tuple[Value, list[Value]]:
         own, equation = self.own_settings._replace(t0=start, t1=end), self.augmented
