@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.stats
 
 from adjoint.coverage import CONSTANT, DIFFERENTIABLE, REFUSED
 from adjoint.scipy import integrate
@@ -39,9 +40,13 @@ EXAMPLES: dict[str, Example] = {
     "dblquad": of(_first(lambda f, a, b, c: f(lambda y, x, c: x * y * c, a, b, 0.0, lambda x: x, (c,))), 0.1, 1.1, 0.7),
     "tplquad": of(_first(_tplquad), 0.1, 1.1, 0.7),
     "nquad": of(_first(lambda f, r, c: f(lambda x, y, c: np.sin(c * x * y), r, (c,))), [[0.0, 1.1], [0.2, 0.9]], 0.7),
-    "qmc_quad": of(lambda f, b: f(np.sin, 0.0, b)[0], 1.1),
-    "tanhsinh": of(lambda f, b: f(np.sin, 0.0, b).integral, 1.1),
-    "cubature": of(lambda f, b: f(lambda x: np.sin(x[:, 0]), [0.0], [b]).estimate, 1.1),
+    "qmc_quad": of(
+        lambda f, a, b: f(lambda x: np.sin(x[0]), a, b, n_points=64, qrng=scipy.stats.qmc.Halton(1, seed=0)).integral,
+        0.2,
+        1.1,
+    ),
+    "tanhsinh": of(lambda f, a, b, c: f(lambda x, c: np.sin(c * x), a, b, args=(c,)).integral, 0.2, 1.1, 0.7),
+    "cubature": of(lambda f, a, b, c: f(lambda x, c: np.sin(c * x[:, 0]), a, b, args=(c,)).estimate, [0.2], [1.1], 0.7),
     "nsum": of(lambda f, b: f(lambda k: 1.0 / k**2, 1.0, b).sum, 9.0),
     "odeint": of(
         lambda f, y, c: f(lambda y, t, c: -c * y * t, y, [0.0, 1.0], (c,), rtol=1e-13, atol=1e-14), [1.0], 0.7

@@ -82,8 +82,8 @@ def test_what_does_not_fit_is_refused():
         ad.grad(lambda x: np.sum(integrate.cumulative_simpson(Y[0], x=x)))(X[::-1].copy())
     with pytest.raises(ValueError, match="initial"):
         ad.grad(lambda y: np.sum(integrate.cumulative_trapezoid(y, initial=1.0)))(Y[0])
-    with pytest.raises(UnsupportedError, match=r"integrate\.cubature"):
-        ad.grad(lambda b: integrate.qmc_quad(np.exp, 0.0, b).integral)(1.0)
+    with pytest.raises(UnsupportedError, match="log=True has no derivative"):
+        ad.grad(lambda b: integrate.qmc_quad(np.exp, 0.0, b, log=True).integral)(1.0)
 
 
 def test_the_module_shows_all_of_scipy_integrate():

@@ -20,10 +20,6 @@ _QUADRATURE = (
     "Use the function of this name in adjoint.scipy.integrate, or adjoint.integrate.quad(f, a, b): they have "
     "derivatives in the ends and in all that f reads."
 )
-_BOX = (
-    "adjoint.integrate.cubature(f, low, high), and adjoint.integrate.qmc for many dimensions, have derivatives in the "
-    "corners and in all that f reads."
-)
 _CURVE = (
     "In the point its derivative is known, s(x, 1): @ad.custom_rule(jvp=…) around def curve(x): return s(x) (the page "
     "“Working with others” has the rule)."
@@ -53,8 +49,7 @@ _SAID: list[tuple[str, str, str]] = [
     ("scipy.optimize", "", _SOLVER),
     ("scipy.integrate", "", RULE),
     ("scipy.integrate", "solve_ivp odeint ode complex_ode RK45 RK23 DOP853 LSODA BDF Radau", _EQUATION),
-    ("scipy.integrate", "quad quad_vec dblquad tplquad nquad tanhsinh", _QUADRATURE),
-    ("scipy.integrate", "cubature qmc_quad", _BOX),
+    ("scipy.integrate", "quad quad_vec dblquad tplquad nquad tanhsinh cubature qmc_quad", _QUADRATURE),
     ("scipy.integrate", "trapezoid", "np.trapezoid takes traced values."),
     ("scipy.integrate", "simpson romb", "np.sum(w * y) with the weights w of the rule takes traced values."),
     (

@@ -14,12 +14,11 @@ SCIPY_INTEGRATE.differentiable("nquad", "ranges, args", own=True)
 SCIPY_INTEGRATE.differentiable("solve_ivp", "y0, args", own=True)
 SCIPY_INTEGRATE.differentiable("odeint", "y0, args", own=True)
 SCIPY_INTEGRATE.differentiable("solve_bvp", "x", own=True)
+SCIPY_INTEGRATE.differentiable("tanhsinh", "a, b, args", own=True, since="1.15")
+SCIPY_INTEGRATE.differentiable("cubature", "a, b, args", own=True, since="1.15")
+SCIPY_INTEGRATE.differentiable("qmc_quad", "a, b", own=True)
 SCIPY_INTEGRATE.constant("newton_cotes", SIZES)
 SCIPY_INTEGRATE.constant("lebedev_rule", SIZES, since="1.15")
 
 ADAPTS = "SciPy chooses its points by plain values"
-BOX = "Use adjoint.integrate.cubature, or adjoint.integrate.qmc for many dimensions"
-SCIPY_INTEGRATE.refused("qmc_quad", ADAPTS, BOX)
-SCIPY_INTEGRATE.refused("cubature", ADAPTS, BOX, since="1.15")
-SCIPY_INTEGRATE.refused("tanhsinh", ADAPTS, "Use adjoint.integrate.quad(…, method='tanh-sinh')", since="1.15")
 SCIPY_INTEGRATE.refused("nsum", ADAPTS, "Use np.sum of as many terms as are needed", since="1.15")

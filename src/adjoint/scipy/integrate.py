@@ -22,7 +22,10 @@ from adjoint.program.types import Value
 from adjoint.scipy.arguments import along, array, constant, demand, floating, for_traced, ratio
 from adjoint.scipy.passing import passed
 
-_CALLING = ("dblquad", "nquad", "odeint", "quad", "quad_vec", "solve_bvp", "solve_ivp", "tplquad")
+_CALLING = (
+    "cubature", "dblquad", "nquad", "odeint", "qmc_quad", "quad", "quad_vec", "solve_bvp", "solve_ivp", "tanhsinh",
+    "tplquad",
+)  # fmt: skip
 
 __all__ = ["cumulative_simpson", "cumulative_trapezoid", "fixed_quad", "romb", "simpson", "trapezoid"]
 __all__ += list(_CALLING)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.integrate as si
+import scipy.stats
 
 import adjoint as ad
 from adjoint.base.config import config
@@ -63,6 +64,30 @@ def test_unchanged_code(f):
     assert ad.jit(ad.grad(f))(a) == pytest.approx(slope, rel=1e-9)
     batch = ad.vmap(f)(np.array([a, 0.5]))
     np.testing.assert_allclose(batch, [f(a), f(0.5)], rtol=1e-8)
+
+
+def _halton(a):
+    qrng = scipy.stats.qmc.Halton(2, seed=0)
+    return si.qmc_quad(lambda x: np.exp(-a * x[0] * x[1]), [0.0, a], [1.0, 0.5], n_points=64, qrng=qrng).integral
+
+
+POINTWISE = {
+    "tanhsinh": lambda a: np.sum(si.tanhsinh(
+        lambda x, k: np.exp(-a * x * k) * x**-0.5, 0.0, np.array([1.0, 2.0]) * a, args=(np.array([[1.0], [0.5]]),)
+    ).integral),
+    "cubature": lambda a: si.cubature(
+        lambda x, k: np.exp(-k * x[:, 0] * x[:, 1]), [0, 0], [1.0, a], args=(a,)
+    ).estimate,
+    "qmc_quad": _halton,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", POINTWISE)
+def test_integrands_of_many_points(name):
+    f = POINTWISE[name]
+    expected = (8 * (f(1.31) - f(1.29)) - (f(1.32) - f(1.28))) / 0.12
+    assert ad.grad(f)(1.3) == pytest.approx(expected, rel=1e-6)
+    assert ad.jit(f)(1.3) == pytest.approx(float(f(1.3)), rel=1e-8)
 
 
 def test_infinite_ends_in_both_orders():

@@ -208,9 +208,6 @@ def _integrate(
     """The integral by ours."""
     if weight is not None:
         f = _weighted(title, f, a, b, weight, wvar)
-    if _is_infinite(a, 1.0) or _is_infinite(b, -1.0):  # from above to below: an infinite end is where it is expected
-        found = _integrate(title, f, b, a, args, points, None, None, epsabs, epsrel, limit)
-        return Integral(-found.value, found.error, found.code, found.evaluations, found.method)
     cuts = _cuts(points, a, b)
     count = min(max(int(limit), LEAST), MOST)
     return integral(f, a, b, args=args, points=cuts, rtol=epsrel, atol=epsabs, max_intervals=count)
