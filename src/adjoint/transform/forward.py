@@ -60,7 +60,7 @@ class Forward(Trace):
             z = op(*xs)
             dz = (None,) * len(z) if op.several else None
         elif "jvp" in op.stated:  # control flow maps forward mode over its own programs
-            # effects in loops are those of who runs; what a rule that runs other functions makes is no value of this trace
+            # effects in loops are those of who runs; a rule that runs other functions makes no values of this trace
             with self.reading() if op.closes else _NOTHING, _NOTHING if op.is_control else self.below():
                 z, dz = op.jvp(xs, dxs, self)
         else:
