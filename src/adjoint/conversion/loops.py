@@ -26,6 +26,7 @@ from adjoint.conversion.remarks import remark
 from adjoint.conversion.rolling import roll_counted, roll_while
 from adjoint.conversion.sharing import answer, stays_python
 from adjoint.conversion.truths import all_of, negate
+from adjoint.program.freezing import Generators
 from adjoint.program.journal import WrittenArrays, note_array, noting_arrays
 from adjoint.program.program import Program
 from adjoint.program.record import Record
@@ -51,6 +52,7 @@ def run_while(
         with without_guards():
             return all_of(*[lambda flag=flag: negate(flag) for flag in flags], lambda: test(*state))
 
+    generators = Generators(body)
     while True:
         going = goes_on(*state)
         if becomes_loop(going):
@@ -60,7 +62,7 @@ def run_while(
         if not in_program():
             state = body(*state)
             continue
-        before, mark = state, Mark()
+        before, mark = state, Mark(generators)
         state = mark.run(body, state)
         if mark.traced and becomes_loop(goes_on(*state)) and is_kept(body):
             mark.undo()  # the loop is kept from this iteration on
@@ -102,7 +104,7 @@ def count_equations(program: Program) -> int:
 class Mark:
     """Where a record stands before an iteration that may have to be undone."""
 
-    def __init__(self) -> None:
+    def __init__(self, generators: Generators) -> None:
         trace = live_trace()
         assert trace is not None
         self.arrays = WrittenArrays(trace.level)
@@ -113,6 +115,8 @@ class Mark:
         self.record = trace
         self.equations, self.log = len(trace.equations), Log(is_region=False)
         self.shadows = dict(trace.shadows) if isinstance(trace, Region) else None
+        self.generators = generators
+        generators.note()
 
     def run(self, body: Block, state: tuple[Any, ...]) -> tuple[Any, ...]:
         """One iteration, noted."""
@@ -140,6 +144,7 @@ class Mark:
     def undo(self) -> None:
         """As if it had not been."""
         self.log.restore()
+        self.generators.restore()
         for array, held in self.arrays.take():
             array._adopt(held)
         if isinstance(self.record, Region) and self.shadows is not None:
@@ -161,6 +166,8 @@ def run_for(
     """for item in iterable: state = body(item, *state); it also ends when one of the flags at `stops` is set."""
     items = items_of(iterable) if in_program() else None
     if items is None or not is_kept(body):
+        if items is not None:
+            remark(f"a for is unrolled: {_unrolled[body.__code__]}")  # type: ignore[attr-defined]
         sized = items is not None or hasattr(iterable, "__len__")
         return _unroll(iterable if items is None else items.plain(), body, state, names, stops, sized=sized)
     return _run_items(items, body, state, names, stops)
@@ -172,7 +179,7 @@ def _run_items(
     """Plain iterations as long as nothing traced is touched; then the rest at once."""
     begin = 0
     if items.length is not None:
-        limit = items.length
+        limit, generators = items.length, Generators(body)
         while begin < limit:
             if (stopped := _stopped(state, stops)) is not False:
                 if isinstance(stopped, Tracer):
@@ -180,7 +187,7 @@ def _run_items(
                         return _unroll(items.plain(begin), body, state, names, stops)
                     break
                 return state
-            before, mark = state, Mark()
+            before, mark = state, Mark(generators)
             item = items.at(begin)
             has_names = False
             try:

@@ -11,17 +11,18 @@ log and put back at the end. So a region changes nothing outside; what it would 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Generator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import field
 from typing import Any
 
 from adjoint.base.records import record
 from adjoint.base.source import here
+from adjoint.conversion.joining import NoBlock
 from adjoint.conversion.lifting import moment
 from adjoint.conversion.log import Cell, Log, logging
 from adjoint.conversion.log import note as note_write
-from adjoint.program.freezing import without_draws
+from adjoint.program.freezing import Generators
 from adjoint.program.journal import Journal, journal, note
 from adjoint.program.program import Atom, Program
 from adjoint.program.record import Record, RecordTracer
@@ -145,7 +146,7 @@ def trace_region(
     traced = Traced(region, inputs)
     with ExitStack() as stack:
         if live_region() is None:
-            stack.enter_context(without_draws(run, purpose))
+            stack.enter_context(_without_draws(run, purpose))
         stack.enter_context(running(region))
         stack.enter_context(region.staging())
         region.started = here()
@@ -162,6 +163,18 @@ def trace_region(
         result = finish(traced)
         region.forget()
         return result
+
+
+@contextmanager
+def _without_draws(run: Callable[..., Any], purpose: str) -> Generator[None]:
+    """Put generators of NumPy back that were drawn from: the block stays Python's own, which draws anew each time."""
+    generators = Generators(run)
+    try:
+        yield
+        if generators.drawn_from():
+            raise NoBlock(f"{purpose} draws from a generator of NumPy, which gives other numbers each time")
+    finally:
+        generators.restore()
 
 
 def keep_write(cell: Cell, value: Any) -> None:

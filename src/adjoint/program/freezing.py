@@ -32,20 +32,43 @@ FROZEN = (
 @contextmanager
 def without_draws(function: Callable[..., Any], purpose: str, because: str = FROZEN) -> Generator[None]:
     """Raise if a generator of NumPy, or Python's `random`, was drawn from inside the block, which tells why."""
-    python = _python_state()
-    # nothing can hold a generator yet; NumPy loads them when they are first named
-    known = "numpy.random" in sys.modules
-    before = [(generator, _state(generator)) for generator in _generators(function)] if known else []
+    python, known = _python_state(), "numpy.random" in sys.modules
+    generators = Generators(function)
     yield
     now = _python_state()
     if now != python and (python is not None or now[1][-1] != _UNUSED):
         _refuse(purpose, "Python's module random", because)
     if not known and "numpy.random" in sys.modules and _drawn_from_since_seeded():
         _refuse(purpose, "NumPy's global generator", because)
-    for generator, state in before:
-        if not _same(state, _state(generator)):
-            whose = "global generator" if generator is _global_generator() else type(generator).__name__
-            _refuse(purpose, f"NumPy's {whose}", because)
+    for generator in generators.drawn_from():
+        whose = "global generator" if generator is _global_generator() else type(generator).__name__
+        _refuse(purpose, f"NumPy's {whose}", because)
+
+
+class Generators:
+    """The generators of NumPy that a function reaches, and where they stand."""
+
+    def __init__(self, function: Any) -> None:
+        # before NumPy has loaded them, when they are first named, nothing can hold a generator
+        self._all = _generators(function) if "numpy.random" in sys.modules else []
+        self.note()
+
+    def note(self) -> None:
+        """They stand where they are now."""
+        self._states = [_state(generator) for generator in self._all]
+
+    def drawn_from(self) -> list[Any]:
+        """Those that no longer stand there."""
+        pairs = zip(self._all, self._states, strict=True)
+        return [generator for generator, state in pairs if not _same(state, _state(generator))]
+
+    def restore(self) -> None:
+        """Let them stand there again."""
+        for generator, state in zip(self._all, self._states, strict=True):
+            if isinstance(generator, np.random.RandomState):
+                generator.set_state(state)
+            else:
+                getattr(generator, "bit_generator", generator).state = state
 
 
 _UNUSED = 624  # where a new generator of Python's stands in its block of numbers
