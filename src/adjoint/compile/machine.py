@@ -115,7 +115,6 @@ def _compiler() -> tuple[Any, Any, Any, Any, Any]:
     quick = binding.create_new_module_pass_manager()
     quick.add_always_inliner_pass()
     quick.add_sroa_pass()
-    quick.add_instruction_combine_pass()
     quick.add_simplify_cfg_pass()
     return machine, options, first, functions, quick
 
