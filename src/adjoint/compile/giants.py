@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import count
 
-LONGEST = 20_000  # lines of a block: about a second of LLVM's time
+LONGEST = 12_000  # lines of a block: half a second of LLVM's time, or more
 PIECE = 1000  # lines of a block that was cut
 _FLAG, _PIECE, _STOP = "@adjoint_never", "adjoint_piece", "adjoint_stop"
 
