@@ -3,6 +3,9 @@
 import numpy as np
 
 from adjoint.compile.plan import Fused, Plan, Single
+from adjoint.ops.control.scan import Scan
+from adjoint.program.record import record_program
+from adjoint.program.types import ArrayType
 from tests.random_programs.running import agrees
 from tests.simplify.programs import program_of
 
@@ -70,3 +73,15 @@ def test_deep_expressions_are_cut() -> None:
         return x
 
     agrees(deep, X)
+
+
+def test_a_view_of_what_is_kept_later_is_looked_at_again() -> None:
+    """A loop reads a column of an array that repeats it, and then the array, which has memory of its own by then."""
+    vector, matrix = ArrayType((3,), np.dtype(float)), ArrayType((3, 9), np.dtype(float))
+    body, _ = record_program(lambda s, v, c, k: [c + s * k + np.sum(v, axis=1)], [vector, matrix, vector, vector])
+
+    def f(x):
+        spread = np.broadcast_to(x, (3, 9))
+        return Scan(body, 2, 1, 2)(spread[:, 0], spread, np.zeros(3), np.ones((2, 3)))[0]
+
+    agrees(f, np.array([[1.0], [2.0], [3.0]]))

@@ -339,3 +339,25 @@ def test_rules_that_run_while_an_inner_function_is_traced(rule: str, inner: str)
     batch = np.stack([x, x])
     for value in (curvature(x), ad.jit(curvature)(x), *ad.vmap(curvature)(batch), *ad.jit(ad.vmap(curvature))(batch)):
         np.testing.assert_allclose(value, expected, rtol=1e-6, atol=1e-8)
+
+
+def test_a_gradient_of_a_branch_in_nested_batches() -> None:
+    """What the rules of a backward pass make is no value of the tape that it reads."""
+
+    def f(x):
+        if np.sum(x) > 0.2:
+            y = x * 2.0
+        else:
+            y, n = x.copy(), 0
+            values = np.linalg.svd(np.outer(x, x) + np.diag([1.0, 2.0, 3.0]), compute_uv=False)
+            while n < 2 and np.sum(np.abs(y)) < 1e9:
+                y[n % 3] = np.tanh(y)[n % 3]
+                n += 1
+            y = y + np.sum(values)
+        return np.sum(np.sin(y))
+
+    xs = np.array([[0.1, 0.4, 0.7], [-0.5, 0.2, 0.1]])
+    expected = np.stack([ad.grad(f)(x) for x in xs])
+    twice = lambda xs: ad.vmap(ad.vmap(ad.grad(f)))(np.stack([xs, xs]))[1]
+    for g in (twice(xs), ad.jit(twice)(xs)):
+        np.testing.assert_allclose(g, expected, rtol=1e-12)

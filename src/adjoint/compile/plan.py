@@ -92,6 +92,7 @@ class Plan:
         self.producer: dict[Var, Equation] = {}
         self.uses: dict[Var, list[Equation]] = {}
         self.kept: set[Var] = set()
+        self._operands: dict[tuple[Var, bool], None] = {}  # what is read from memory, and whether at any stride
         for eq in program.equations:
             for v in eq.outputs:
                 self.producer[v] = eq
@@ -145,6 +146,7 @@ class Plan:
             else:
                 seen.add(atom)
                 self.keep(atom)
+        self._settle_operands()
 
     def _written_over(self) -> set[Atom]:
         """Arrays that may be written over."""
@@ -161,11 +163,20 @@ class Plan:
     def _keep_operand(self, atom: Atom, strided: bool) -> None:
         if not isinstance(atom, Var) or atom in self.arguments:
             return
+        self._operands[atom, strided] = None
         view = self.view(atom)
         if view is not None and (strided or view.contiguous):
             self.keep(view.base)
         else:
             self.keep(atom)
+
+    def _settle_operands(self) -> None:
+        """Look at operands again: what has been kept since may stand between them and the memory they were seen in."""
+        count = -1
+        while count != len(self.kept):
+            count = len(self.kept)
+            for atom, strided in list(self._operands):
+                self._keep_operand(atom, strided)
 
     def view(self, var: Var) -> View | None:
         """A variable as elements in the memory of another (or itself); None when elements would have to move."""
@@ -298,6 +309,7 @@ class Plan:
                 return
             self.kept.update(top)
             self.kept.update(spread)
+            self._settle_operands()
             self._group()
         self._draw()
 

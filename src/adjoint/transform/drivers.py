@@ -138,7 +138,7 @@ def gradient(
             entries, tape.entries = tape.entries, []
             examine([value], tape, watch)
             (seed,) = lift([tape.seed(np.ones((), value.dtype)[()])], watch)
-            with tape.reading():
+            with tape.reading(), tape.below():
                 if twice:
                     turned = sweep_tape(
                         tape, entries, len(inputs), {y._index: seed * value.dtype.type(1j)}, consume=False

@@ -313,7 +313,7 @@ def pulled(program: Program, xs: Sequence[Value], wanted: Sequence[bool], cts: S
             if ct is not None and isinstance(z, TapeTracer) and z._trace is tape and z._index >= 0:
                 seeds[z._index] = seeds[z._index] + ct if z._index in seeds else ct
         entries, tape.entries = tape.entries, []
-        with pins_restored():
+        with pins_restored(), tape.below():
             found = iter(sweep(entries, sum(wanted), seeds, consume=True))
     return [next(found) if w else None for w in wanted]
 
