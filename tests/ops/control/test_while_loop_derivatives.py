@@ -11,6 +11,7 @@ from adjoint.base.errors import ControlFlowError
 from adjoint.ops.control.base import zeros
 from adjoint.ops.control.scan import Scan, zeros_beside
 from adjoint.ops.control.while_loop import While
+from adjoint.program.program import interpret
 from adjoint.program.record import record_program
 from adjoint.program.types import ArrayType, Size
 
@@ -88,3 +89,17 @@ def test_a_linear_loop_that_reads_no_row() -> None:
     loop = lambda x: Scan(body, 0, 1, None)(x, np.ones(4))[0]
     for f in (ad.grad(loop), ad.jit(ad.grad(loop)), lambda x: ad.linearize(loop, x)[1](1.0)):
         assert f(2.0) == 81.0
+
+
+def test_zeros_of_two_lengths_that_are_not_known() -> None:
+    number = ArrayType((), np.dtype(float))
+    body, _ = record_program(lambda s: [s * 2.0, s], [number])
+
+    def zero(x: Any) -> list[Any]:
+        rows = [
+            While(record_program(lambda s, end=end: [s < end], [number])[0], body, 0, 0)(x)[1] for end in (8.0, 30.0)
+        ]
+        return [zeros_beside(rows, ArrayType((2, rows[1].shape[0], rows[0].shape[0]), np.dtype(float)))]
+
+    program, _ = record_program(zero, [number])
+    np.testing.assert_array_equal(interpret(program, [np.float64(2.0)])[0], np.zeros((2, 4, 2)))

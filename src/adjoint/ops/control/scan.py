@@ -273,16 +273,20 @@ def zeros_beside(others: Sequence[Value], kind: ArrayType) -> Value:
     unknown = [axis for axis, n in enumerate(kind.shape) if not isinstance(n, int)]
     if not unknown:
         return zeros(kind)
-    size = kind.shape[unknown[0]]
+    axis, size = unknown[0], kind.shape[unknown[0]]
     rows = next((x for x in others if x is not None and size in type_of(x).shape), None)
-    if rows is None or len(unknown) > 1:
+    if rows is None:
         raise ControlFlowError(
             f"a zero of type {kind} is needed, where {size} is known only when a while loop has run. Take fori_loop or "
             "scan, whose number of iterations is fixed."
         )
     rows = np.moveaxis(rows, type_of(rows).shape.index(size), 0)
-    row = ArrayType(tuple(n for n in kind.shape if n != size), kind.dtype)
-    return np.moveaxis(zero_rows(rows, row), 0, unknown[0])
+    row = ArrayType((*kind.shape[:axis], *kind.shape[axis + 1 :]), kind.dtype)
+    if len(unknown) == 1:
+        return np.moveaxis(zero_rows(rows, row), 0, axis)
+    zero = zeros_beside(others, row)
+    program, _ = record_program(lambda value, _: [value], [type_of(zero), inner(type_of(rows))])
+    return np.moveaxis(Scan(program, 1, 0, None)(zero, rows)[0], 0, axis)
 
 
 def zero_rows(others: Value, kind: ArrayType) -> Value:
