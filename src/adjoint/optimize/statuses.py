@@ -56,8 +56,8 @@ ADVICE = {
     UNBOUNDED: "The function falls without end: give bounds, a penalty, or look at its sign.",
     INFEASIBLE: "No point that obeys the constraints was found: look whether they contradict each other, or start "
     "nearer to them.",
-    NO_BRACKET: "The function has the same sign at both ends: give a bracket whose ends differ in sign, or a method "
-    "that starts at a point (newton, secant).",
+    NO_BRACKET: "No root lies between the ends: the function has the same sign at both, or a pole or a jump where its "
+    "sign changes. Give a bracket whose ends differ in sign, or a method that starts at a point (newton, secant).",
     SINGULAR: "The derivative is singular, so that nothing determines a step: start elsewhere, or use least squares "
     "(method='lm').",
     SADDLE_POINT: "The gradient vanishes, but the function falls along a direction of negative curvature: start a "

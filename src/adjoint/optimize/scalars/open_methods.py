@@ -9,23 +9,20 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from adjoint.api.gradients import jvp
-from adjoint.optimize.oracles import Counter
 from adjoint.optimize.statuses import CONVERGED, NOT_FINITE, RUNNING, SINGULAR
 from adjoint.program.types import Value
 
-__all__ = ["Halley", "Newton1D", "Points", "Secant"]
+__all__ = ["Halley", "Newton1D", "Points", "Secant", "advance", "derive"]
 
 Function = Callable[[Value], Value]
 
 
 class Points(NamedTuple):
-    """x with f(x), the point before it, and how each element stands."""
+    """x with f(x), the step from there, and how each element stands."""
 
     x: Value
     f: Value
-    before: Value
-    f_before: Any  # for the secant method alone
-    d: Any  # f'(x), for Newton's method alone
+    step: Value
     code: Value
     count: Value
 
@@ -35,42 +32,34 @@ def derive(f: Function, x: Value) -> tuple[Value, Value]:
     return jvp(f, (x,), (np.ones_like(x),))
 
 
-def advance(
-    counter: Counter, now: Points, f: Function, step: Value, tol: Value, box: tuple[Value, Value] | None, calls: int
-) -> Points:
-    """x - step, halfway to a bound where that lies beyond it, shorter where the result is not finite.
+def divide(value: Value, slope: Value) -> Value:
+    """f / f': infinite where only f' vanishes, 0 where f does as well."""
+    return value / np.where(slope != 0, slope, np.where(value == 0, 1.0, 0.0))
+
+
+def advance(method: Any, f: Function, now: Points, tol: Value, box: tuple[Value, Value] | None) -> Points:
+    """x - step, halfway to a bound where that lies beyond it; a quarter of it is next where the result is not finite.
 
     Elements that have ended stay where they are, so that what is computed there is what it was.
     """
     going = now.code == RUNNING
-    step = step if step.dtype == now.x.dtype else step.astype(now.x.dtype)
-    flat = np.logical_not(np.isfinite(step))
-    moved = np.where(np.logical_and(going, np.logical_not(flat)), now.x - step, now.x)
+    length = np.abs(now.step)
+    steep = np.logical_and(length > 0, length < np.inf)  # f' neither vanishes nor is infinite
+    moved = np.where(np.logical_and(going, steep), now.x - now.step, now.x)
     if box is not None:
         lower, upper = box
         moved = np.where(moved < lower, 0.5 * (now.x + lower), np.where(moved > upper, 0.5 * (now.x + upper), moved))
-    look = (lambda x: derive(f, x)) if now.d is not None else lambda x: (f(x), None)
-    value, d = look(moved)
-    is_bad = lambda value: np.logical_and(going, np.logical_not(np.isfinite(value)))
-
-    def shorten() -> tuple[Value, Value, Value]:
-        point, found, bend = moved, value, d
-        for _ in range(2):
-            bad = is_bad(found)
-            point = np.where(bad, 0.75 * now.x + 0.25 * point, point)
-            found, bend = look(point)
-        return point, found, bend
-
-    moved, value, d = counter.when(np.any(is_bad(value)), shorten, lambda: (moved, value, d))
+    value, step = method.look(f, moved, now.x, now.f)
     eps = float(np.finfo(now.x.dtype).eps)
     change, size = np.abs(moved - now.x), np.abs(moved)
-    # the last digit may go to and fro
-    returns = np.logical_and(moved == now.before, change <= 8 * eps * size)
-    small = np.logical_or(change <= tol * size + eps * eps, np.logical_or(value == 0, returns))
-    code = np.where(np.isfinite(value), np.where(small, CONVERGED, RUNNING), NOT_FINITE)
-    code = np.where(going, np.where(flat, SINGULAR, code), now.code)
-    before = None if now.f_before is None else now.f
-    return Points(moved, value, now.x, before, d, code, now.count + np.where(going, calls, 0))
+    # the last digits may go to and fro
+    small = np.logical_or(change <= np.maximum(tol, 8 * eps) * size + eps * eps, value == 0)
+    bad = np.logical_not(np.isfinite(value))
+    code = np.where(small, np.where(bad, NOT_FINITE, CONVERGED), RUNNING)
+    code = np.where(going, np.where(steep, code, SINGULAR), now.code)
+    x, value = np.where(bad, now.x, moved), np.where(bad, now.f, value)
+    step = np.where(bad, 0.25 * (now.x - moved), step).astype(now.x.dtype)
+    return Points(x, value, step, code, now.count + np.where(going, method.calls, 0))
 
 
 @final
@@ -85,10 +74,10 @@ class Newton1D:
 
     calls = 2
 
-    def step(self, f: Function, now: Points) -> Value:
-        """f / f'."""
-        d: Value = now.d
-        return now.f / np.where(d != 0, d, np.where(now.f == 0, 1.0, 0.0))
+    def look(self, f: Function, x: Value, before: Value, f_before: Value) -> tuple[Value, Value]:
+        """f(x), and f / f'."""
+        value, slope = derive(f, x)
+        return value, divide(value, slope)
 
 
 @final
@@ -104,13 +93,12 @@ class Halley:
 
     calls = 3
 
-    def step(self, f: Function, now: Points) -> Value:
-        """f / (f' - ½ f f'' / f')."""
-        first = lambda x: derive(f, x)[1]
-        d, dd = derive(first, now.x)
-        newton = now.f / np.where(d != 0, d, np.where(now.f == 0, 1.0, 0.0))
+    def look(self, f: Function, x: Value, before: Value, f_before: Value) -> tuple[Value, Value]:
+        """f(x), and f / (f' - ½ f f'' / f')."""
+        (value, d), (_, dd) = jvp(lambda x: derive(f, x), (x,), (np.ones_like(x),))
+        newton = divide(value, d)
         below = 1.0 - 0.5 * newton * dd / np.where(d != 0, d, 1.0)
-        return newton / np.where(below > 0.5, below, 1.0)
+        return value, newton / np.where(below > 0.5, below, 1.0)
 
 
 @final
@@ -125,8 +113,8 @@ class Secant:
 
     calls = 1
 
-    def step(self, f: Function, now: Points) -> Value:
-        """f (x - x₋) / (f - f₋)."""
-        rise = now.f - now.f_before
-        flat = np.where(now.f == 0, 1.0, 0.0)
-        return now.f * (now.x - now.before) / np.where(rise != 0, rise, flat)
+    def look(self, f: Function, x: Value, before: Value, f_before: Value) -> tuple[Value, Value]:
+        """f(x), and f (x - x₋) / (f - f₋)."""
+        value = f(x)
+        rise = value - f_before
+        return value, value * (x - before) / np.where(rise != 0, rise, np.where(value == 0, 1.0, 0.0))

@@ -19,7 +19,7 @@ from adjoint.optimize.oracles import Counter, prepare_call
 from adjoint.optimize.scalars.brackets import ITP, Bisection, Brent, Chandrupatla, narrow, start_bracket
 from adjoint.optimize.scalars.minima import Golden, Parabolic, bracket_minimum, start_triple
 from adjoint.optimize.scalars.open_methods import Halley, Newton1D, Points, Secant, advance, derive
-from adjoint.optimize.statuses import MAX_ITERATIONS, NOT_FINITE, RUNNING
+from adjoint.optimize.statuses import CONVERGED, MAX_ITERATIONS, NO_BRACKET, NOT_FINITE, RUNNING
 from adjoint.program.trace import TRACED
 from adjoint.program.types import Value
 
@@ -166,7 +166,8 @@ def _tolerance(tol: Any, dtype: Any, least: float) -> Any:
 
 def _solve_bracket(method: Any, f: Any, a: Value, b: Value, tol: Any, limit: int) -> Any:
     goal = _tolerance(tol, a.dtype, 4.0)
-    state = start_bracket(a, f(a), b, f(b), getattr(method, "keeps_steps", False))
+    fa, fb = f(a), f(b)
+    state = start_bracket(a, fa, b, fb, getattr(method, "keeps_steps", False))
     counter = Counter(())
 
     def body(now: Any) -> Any:
@@ -180,7 +181,10 @@ def _solve_bracket(method: Any, f: Any, a: Value, b: Value, tol: Any, limit: int
     nearer = np.abs(last.f) <= np.abs(last.f_other)
     x, value = np.where(nearer, last.x, last.other), np.where(nearer, last.f, last.f_other)
     iterations = last.count - 2
-    return _finish(x, value, last.code, last.count, iterations + 0 * done, np.abs(value) * 0 + goal)
+    # at a pole or a jump the sign changes in an interval that is as small as can be, and no value is
+    far = np.logical_and(np.abs(value) >= np.maximum(np.abs(fa), np.abs(fb)), value != 0)
+    code = np.where(np.logical_and(last.code == CONVERGED, far), NO_BRACKET, last.code)
+    return _finish(x, value, code, last.count, iterations + 0 * done, np.abs(value) * 0 + goal)
 
 
 def _solve_open(method: Any, f: Any, x: Value, bounds: Any, tol: Any, limit: int, title: str) -> Any:
@@ -189,25 +193,24 @@ def _solve_open(method: Any, f: Any, x: Value, bounds: Any, tol: Any, limit: int
     if bounds is not None:
         lower, upper = (side if end is None else end for side, end in zip((-np.inf, np.inf), bounds, strict=True))
         box = tuple(np.asarray(v).astype(x.dtype) if not isinstance(v, TRACED) else v for v in (lower, upper))
-    by_newton, by_secant = isinstance(method, Newton1D), isinstance(method, Secant)
-    value, d = derive(f, x) if by_newton else (f(x), None)
-    first = np.where(np.isfinite(value), RUNNING, NOT_FINITE)
-    first = np.where(value == 0, 0, first)
-    before, f_before = x + 0, None
-    if by_secant:
+    before = x
+    if isinstance(method, Secant):
         before = x + 1e-4 * np.maximum(np.abs(x), 1.0)
         before = before if box is None else np.minimum(np.maximum(before, box[0]), box[1])
-        f_before = f(before)
-    state = Points(x, value, before, f_before, d, first, 0 * first + (2 if by_secant else 1))
+    began = 2 if isinstance(method, Secant) else 1
+    value, step = method.look(f, x, before, f(before) if began == 2 else None)
+    first = np.where(np.isfinite(value), RUNNING, NOT_FINITE)
+    first = np.where(value == 0, 0, first)
+    state = Points(x, value, step.astype(x.dtype), first, 0 * first + began)
     counter = Counter(())
 
     def body(now: Any) -> Any:
         points, done = now
-        return advance(counter, points, f, method.step(f, points), goal, box, method.calls), done + 1
+        return advance(method, f, points, goal, box), done + 1
 
     go = lambda now: np.logical_and(np.any(now[0].code == RUNNING), now[1] < limit)
     last, done = counter.loop(go, body, (state, np.int64(0)))
-    iterations = (last.count - (2 if by_secant else 1)) // method.calls
+    iterations = (last.count - began) // method.calls
     return _finish(last.x, last.f, last.code, last.count, iterations + 0 * done, np.abs(last.f) * 0 + goal)
 
 
