@@ -35,7 +35,6 @@ from adjoint import optimize  # noqa: E402
 
 CLOSE = 1e-6
 LARGEST = 120  # unknowns of sums of squares
-UNROLLED = 20  # unknowns up to which they are compiled
 SLOW = 0.006  # seconds for a value of CUTEst's, which are interpreted: what takes longer is left out, and told
 SAVED = Path(__file__).parents[1] / "docs" / "benchmarks" / "judges.json"
 PICTURE = SAVED.with_suffix(".png")
@@ -99,13 +98,9 @@ def read_squares(name: str) -> Iterator[Problem]:
         except Exception as problem:
             print(f"{title}: not traced ({type(problem).__name__})")
             continue
-        # loops over the elements of many unknowns would be compiled unrolled
-        jit: Any = ad.jit if len(start) <= UNROLLED else lambda f: f
-        r = jit(lambda x, f=f: np.ravel(f(x)))
-        total = jit(lambda x, r=r: np.sum(r(x) ** 2))
-        given_value = tables[name][title]["fun"]
-        value = total if len(start) <= UNROLLED else lambda x, g=given_value: float(np.sum(np.ravel(g(x)) ** 2))
-        yield Problem(title, value, jit(ad.grad(total)), start, float(given["solution"]["value"]), residual=r)
+        r = ad.jit(lambda x, f=f: np.ravel(f(x)))
+        total = ad.jit(lambda x, r=r: np.sum(r(x) ** 2))
+        yield Problem(title, total, ad.jit(ad.grad(total)), start, float(given["solution"]["value"]), residual=r)
 
 
 def read_cutest(name: str) -> Iterator[Problem]:
@@ -147,15 +142,21 @@ def own(method: Any) -> Solver:
     return run
 
 
+def spread(values: Any, evaluations: int) -> list[float]:
+    """The best value after each evaluation, from those after each iteration."""
+    best = np.minimum.accumulate(np.asarray(values, float))
+    return list(best[np.linspace(0, len(best) - 1, evaluations).astype(int)])
+
+
 def traced(method: Any) -> Solver:
-    """A minimizer of adjoint that needs Hessians: its counts are its own, the best value is that at the end."""
+    """A minimizer of adjoint that needs Hessians, by its own history and counts."""
 
     def run(p: Problem, limit: int) -> list[float]:
         r = p.residual
         assert r is not None
         found = optimize.minimize(lambda x: np.sum(r(x) ** 2), p.start, method=method, tol=1e-9, max_iterations=limit,
-                                  max_evaluations=limit)  # fmt: skip
-        return [float(p.value(p.start))] * (int(found.evaluations["value"]) - 1) + [float(found.fun)]
+                                  max_evaluations=limit, history=True)  # fmt: skip
+        return spread(found.history["fun"], int(found.evaluations["value"]))
 
     return run
 
@@ -180,10 +181,12 @@ def squares(method: Any, theirs: bool) -> Solver:
         tight: dict[str, Any] = {"ftol": 1e-15, "xtol": 1e-15, "gtol": 1e-15, "max_nfev": limit}
         if theirs:
             f = Record(p.residual, lambda r: float(np.sum(r**2)), limit)
-            _until_spent(lambda: scipys.least_squares(f, p.start, ad.jacfwd(p.residual), method=method, **tight))
+            _until_spent(
+                lambda: scipys.least_squares(f, p.start, ad.jit(ad.jacfwd(p.residual)), method=method, **tight)
+            )
             return f.best
-        found = optimize.least_squares(p.residual, p.start, method=method, max_evaluations=limit)
-        return [float(p.value(p.start))] * (int(found.evaluations["residual"]) - 1) + [2.0 * float(found.fun)]
+        found = optimize.least_squares(p.residual, p.start, method=method, max_evaluations=limit, history=True)
+        return spread(2.0 * found.history["fun"], int(found.evaluations["residual"]))
 
     return run
 
@@ -214,15 +217,16 @@ def solvers(name: str) -> dict[str, Solver]:
         **{f"scipy least squares: {method}": squares(method, theirs=True) for method in ("lm", "trf", "dogbox")},
         **found,
     }
-    if name == "cartis_roberts":
-        return found
-    return {
-        "least squares: geodesic": squares(optimize.LevenbergMarquardt(geodesic=True), theirs=False),
+    found = {
+        "least squares: lm, not scaled": squares(optimize.LevenbergMarquardt(scaled=False), theirs=False),
         "newton": traced("newton"),
         "trust-exact": traced("trust-exact"),
-        "cubic": traced("cubic"),
         **found,
     }
+    if name == "cartis_roberts":
+        return found
+    geodesic = optimize.LevenbergMarquardt(geodesic=True)
+    return {"least squares: geodesic": squares(geodesic, theirs=False), "cubic": traced("cubic"), **found}
 
 
 def judge(name: str, limit: int, only: str) -> dict[str, Any]:
@@ -242,7 +246,7 @@ def judge(name: str, limit: int, only: str) -> dict[str, Any]:
                     print(f"{p.title}: {title}: {type(problem).__name__}: {str(problem)[:100]}", flush=True)
                     runs[title] = [np.inf]
             seconds[title] += time.process_time() - began
-        best = min(p.best, *(min(run, default=np.inf) for run in runs.values()))
+        best = min(min(run, default=np.inf) for run in runs.values()) if np.isinf(p.best) else p.best
         first = float(p.value(p.start))
         for title, run in runs.items():
             close = np.asarray(run) - best <= CLOSE * max(1.0, first - best)

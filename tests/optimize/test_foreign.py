@@ -41,3 +41,12 @@ def test_what_would_do_nothing_is_refused(option):
         optimize.minimize(rosenbrock, START, method="slsqp", **option)
     with pytest.raises(ValueError, match=f"trf is a method of SciPy's, where {next(iter(option))}= does nothing"):
         optimize.least_squares(lambda x: x, START, method="trf", **option)
+
+
+@pytest.mark.parametrize("method", ["nelder-mead", "slsqp", "trust-krylov"])
+def test_single_precision_stays_single(method):
+    start = np.full(2, 0.3, np.float32)
+    found = optimize.minimize(lambda x: np.sum((x - 1) ** 2 + (x - 1) ** 4), start, method=method)
+    assert found.converged
+    assert found.value.dtype == np.float32
+    np.testing.assert_allclose(found.value, 1.0, atol=1e-3)

@@ -60,11 +60,11 @@ def run_scipy(name: str, problem: Problem, v: Value, limits: Limits) -> Ending:
         value = float(value)
         if value < best[0] and problem.is_feasible(u):
             best = value, np.array(u)
-        return value if is_free else (value, np.asarray(gradient))
+        return value if is_free else (value, np.asarray(gradient, float))
 
     given["fun"] = look
     if name in _HESSIAN:
-        given["hess"] = lambda u: np.asarray(problem.hessian(u))
+        given["hess"] = lambda u: np.asarray(problem.hessian(u), float)
     if problem.lower is not None and problem.upper is not None:
         limits_of_x: Any = theirs.Bounds
         given["bounds"] = limits_of_x(np.asarray(problem.lower), np.asarray(problem.upper))
