@@ -62,7 +62,6 @@ def test_right_sides_without_source():
     """From exec, partial, callable objects, bound methods, ufuncs of NumPy, two lambdas on one line."""
     space: dict = {"np": np}
     exec("def f(t, y, k):\n    return -k * y\n", space)
-    exec("def branch(t, y):\n    return -y if y > 0 else y\n", space)
 
     class Equation:
         def __init__(self, k):

@@ -10,6 +10,7 @@ import numpy as np
 
 from adjoint import tree
 from adjoint.api.control_flow import switch
+from adjoint.base.errors import ControlFlowError
 from adjoint.base.source import user_facing
 from adjoint.conversion.driver import prepare
 from adjoint.integrate.adjoints.continuous import NAMES, check_plan, solve_continuous
@@ -23,6 +24,7 @@ from adjoint.integrate.derivative import detach, record_flat, types_of
 from adjoint.integrate.events import occurred, read_events
 from adjoint.integrate.jacobians import FEW, choose_form
 from adjoint.integrate.jumps import tell_of_jumps
+from adjoint.integrate.python_calls import call_in_python
 from adjoint.integrate.reading import (
     known_value,
     read_count,
@@ -229,7 +231,13 @@ def _trace(title: str, f: Any, integrand: Any, layout: Layout, args: Arguments, 
         args = Arguments((np.int64(0), *args.whole(args.values)))
     if isinstance(f, Split):
         return _trace_split(title, f, integrand, layout, args)
-    right = trace_function(title, "f", f, layout, args)
+    try:
+        right = trace_function(title, "f", f, layout, args)
+    except ControlFlowError:
+        called = None if rights else call_in_python(title, f, layout, args)
+        if called is None:
+            raise
+        f, right = called, trace_function(title, "f", called, layout, args)
     check_right_side(title, right, layout)
     if integrand is None:
         return right.program, right.theta, None, [], None
