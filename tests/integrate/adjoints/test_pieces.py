@@ -62,7 +62,7 @@ def test_reversible_steps(method, options):
     p = np.array([0.6, 0.5, 1.2])
     f = lambda p: kicked(p, "reversible", method, **options)
     found = ad.grad(f)(p)
-    np.testing.assert_allclose(found, ad.grad(kicked)(p, "discretize", "tsit5", rtol=1e-9), atol=1e-3)
+    np.testing.assert_allclose(found, differences(lambda p: kicked(p, "discretize", "bosh3", rtol=1e-9), p), atol=1e-3)
     v = np.array([0.3, -0.2, 0.5])  # forwards and backwards are one derivative of one chain of steps
     np.testing.assert_allclose(ad.jvp(f, (p,), (v,))[1], found @ v, rtol=1e-11)
 
@@ -70,13 +70,21 @@ def test_reversible_steps(method, options):
 @pytest.mark.parametrize("adjoint", SOME[:3])
 def test_an_event_and_a_stop(adjoint):
     p = np.array([0.6, 0.5, 1.2])
-    run = lambda p, adjoint: kicked(p, adjoint, "tsit5", rtol=1e-9, atol=1e-9)
+    run = lambda p, adjoint: kicked(p, adjoint, "bosh3", rtol=1e-8, atol=1e-8)
     expected = differences(lambda p: run(p, "discretize"), p)
-    np.testing.assert_allclose(ad.grad(run)(p, adjoint), expected, atol=1e-7)
-    np.testing.assert_allclose(ad.jvp(lambda p: run(p, adjoint), (p,), (np.ones(3),))[1], np.sum(expected), atol=1e-7)
+    np.testing.assert_allclose(ad.grad(run)(p, adjoint), expected, atol=1e-6)
 
 
-def reaction(p, adjoint, method="rodas5p", **options):
+@pytest.mark.sweep
+@pytest.mark.parametrize("adjoint", CONTINUOUS)
+def test_tangents_through_an_event_and_a_stop(adjoint):
+    p = np.array([0.6, 0.5, 1.2])
+    run = lambda p, adjoint: kicked(p, adjoint, "bosh3", rtol=1e-8, atol=1e-8)
+    expected = np.sum(differences(lambda p: run(p, "discretize"), p))
+    np.testing.assert_allclose(ad.jvp(lambda p: run(p, adjoint), (p,), (np.ones(3),))[1], expected, atol=1e-6)
+
+
+def reaction(p, adjoint, method="rodas4", **options):
     """One equation and an algebraic one."""
     k, q, y, end, s = p
     f = lambda t, u, k, q: np.stack([-k * u[0] + u[1], u[1] ** 2 + q * u[1] - u[0] * (1 + 0.5 * np.sin(t))])
@@ -97,15 +105,15 @@ def test_algebraic_equations(adjoint):
     np.testing.assert_allclose(ad.grad(reaction)(Q, adjoint), expected, atol=1e-6)
 
 
-def test_the_mass_matrix_is_differentiated():
+@pytest.mark.parametrize("adjoint", ["interpolate", pytest.param("forward", marks=pytest.mark.sweep)])
+def test_the_mass_matrix_is_differentiated(adjoint):
     end = lambda m, adjoint: solve(
         lambda t, y: np.stack([-y[0] + y[1] * t, y[0] - y[1]]), (0.0, 1.0), np.array([1.0, 0.5]),
-        mass=np.diag([2.0, 1.0]) + m * np.array([[0.0, 0.5], [0.3, 1.0]]), method="rodas5p", rtol=1e-10, atol=1e-10,
+        mass=np.diag([2.0, 1.0]) + m * np.array([[0.0, 0.5], [0.3, 1.0]]), method="rodas4", rtol=1e-10, atol=1e-10,
         adjoint=adjoint,
     ).last @ np.array([1.0, -2.0])  # fmt: skip
     expected = (end(1e-5, "discretize") - end(-1e-5, "discretize")) / 2e-5
-    np.testing.assert_allclose(ad.grad(end)(0.0, "interpolate"), expected, rtol=1e-7)
-    np.testing.assert_allclose(ad.grad(end)(0.0, "forward"), expected, rtol=1e-7)
+    np.testing.assert_allclose(ad.grad(end)(0.0, adjoint), expected, rtol=1e-7)
 
 
 def test_a_gradient_does_not_ask_for_events_that_did_not_happen():

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 
 import adjoint as ad
 from adjoint import integrate
@@ -57,13 +58,14 @@ def test_adaptive_and_fixed_steps_with_saved_times(method, options):
         return total
 
     accuracy = 2e-2 if "heun" in str(method).lower() else 1e-4
-    exact = lambda w, s: np.sum(
-        solve(prey, (0.0, 4.0), X, args=(w,), save=np.array([1.0, 2.5]) + s, rtol=1e-11, atol=1e-11).values
+    exact = lambda p: np.sum(
+        solve_ivp(lambda t, y: prey(t, y, p[:4]), (0.0, 4.0), X, t_eval=np.array([1.0, 2.5]) + p[4], rtol=1e-11).y.T
         * np.array([[1.0, 2.0], [3.0, -1.0]])
     )
     gradient = ad.grad(run("reversible"), argnums=(0, 1))(W, 0.0)
-    for a, b in zip(gradient, ad.grad(exact, argnums=(0, 1))(W, 0.0), strict=True):
-        np.testing.assert_allclose(a, b, rtol=accuracy, atol=accuracy)
+    point = np.append(W, 0.0)
+    expected = [(exact(point + d) - exact(point - d)) / 2e-4 for d in 1e-4 * np.eye(5)]
+    np.testing.assert_allclose(np.append(*gradient), expected, rtol=accuracy, atol=accuracy)
     tangent = ad.jvp(lambda w: run("reversible")(w, 0.0), (W,), (np.ones(4),))[1]
     assert abs(tangent - np.sum(gradient[0])) < 1e-11 * abs(tangent)
 
