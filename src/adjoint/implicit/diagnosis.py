@@ -114,7 +114,7 @@ class Watch:
             call_where(wrong, tell, *operands)
         elif wrong:
             tell(*operands)
-        if not self.has_kinks or not has_kinks(residual):
+        if not self.has_kinks or not has_kinks(residual, len(x)):
             return found.value
         return found.value * self._check_smooth(residual, theta, x, distance).astype(found.value.dtype)
 
@@ -162,7 +162,7 @@ class Watch:
 
     def _check_smooth(self, residual: Program, theta: Sequence[Value], x: Sequence[Value], distance: Value) -> Value:
         """1, or NaN at a kink. Near ones are looked for as far as x may be from the solution."""
-        near = measure_distance(residual, [*theta, *x])
+        near = measure_distance(residual, theta, x)
         n = len(theta)
 
         def look(near: Any, distance: Any, *values: Any) -> list[Any]:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from adjoint.api.gradients import jvp
 from adjoint.base.errors import TraceError
+from adjoint.implicit.tangent_flow import flowing_equations, inner_flows
 from adjoint.implicit.vectors import to_arrays, to_vector
+from adjoint.ops.control.base import Flags
 from adjoint.ops.control.conditional_loop import ConditionalLoop
 from adjoint.ops.control.recorded import call_program, has_loops
-from adjoint.program.program import Program, Var
+from adjoint.program.program import Equation, Program, Var
 from adjoint.program.subprograms import all_equations
 from adjoint.program.types import Value
 
@@ -21,40 +22,58 @@ __all__ = ["has_kinks", "is_kink", "measure_distance"]
 PROBES = 4  # directions; one where F has loops, which cost as much as a solution
 
 
-def has_kinks(program: Program) -> bool:
-    """Whether some primitive of a program is not smooth everywhere."""
-    known = program.__dict__.get("_has_kinks")
-    if known is None:
-        known = program.__dict__["_has_kinks"] = any(_has_kink(eq) for eq in program.equations)
-    return known
+def has_kinks(program: Program, unknowns: int) -> bool:
+    """Whether some primitive of F(θ, x) is not smooth everywhere in x."""
+    return bool(_find_kinks(program, *_flow_of(program, unknowns)))
 
 
-def _has_kink(eq: Any) -> bool:
-    if any(map(has_kinks, eq.op.programs().values())):
-        return True
-    if eq.op.kinks is None or not any(a.type.dtype.kind in "fc" for a in eq.inputs):
+def _flow_of(program: Program, unknowns: int) -> tuple[Flags, Flags]:
+    """θ stays, x moves, and all of F is wanted."""
+    n = len(program.inputs) - unknowns
+    return tuple(i >= n for i in range(len(program.inputs))), (True,) * len(program.outputs)
+
+
+def _find_kinks(program: Program, active: Flags, wanted: Flags) -> dict[int, bool]:
+    """The equations that are not smooth everywhere where tangents flow; whether that is in a program inside."""
+    known = program.__dict__.setdefault("_kinks", {})
+    if (active, wanted) not in known:
+        found: dict[int, bool] = {}
+        for position, inputs, outputs in flowing_equations(program, active, wanted):
+            eq = program.equations[position]
+            if any(_find_kinks(*flow) for flow in inner_flows(eq.op, inputs, outputs)):
+                found[position] = True
+            elif _has_kink(eq):
+                found[position] = False
+        known[active, wanted] = found
+    return known[active, wanted]
+
+
+def _has_kink(eq: Equation) -> bool:
+    """Whether a primitive has a kink anywhere."""
+    if eq.op.kinks is None:
         return False
     probe = [np.zeros(a.type.shape, a.type.dtype) if isinstance(a, Var) else np.asarray(a.value) for a in eq.inputs]
     with np.errstate(all="ignore"):  # x³ is a power that has none
         return not np.all(np.isinf(eq.op.kinks.distance(eq.op, probe, [np.zeros(v.type.shape) for v in eq.outputs])))
 
 
-def measure_distance(program: Program, values: Sequence[Value]) -> Value:
+def measure_distance(program: Program, theta: Sequence[Value], x: Sequence[Value]) -> Value:
     """How far the arguments of the primitives are from where one is not smooth; 0 where that is inside a loop."""
-    env: dict[Var, Value] = dict(zip(program.inputs, values, strict=True)) | program.constants
+    found = _find_kinks(program, *_flow_of(program, len(x)))
+    if any(found.values()):
+        return np.float64(0.0)
+    env: dict[Var, Value] = dict(zip(program.inputs, [*theta, *x], strict=True)) | program.constants
     least: Value = np.float64(np.inf)
     read = lambda atom: env[atom] if isinstance(atom, Var) else atom.value
     with np.errstate(all="ignore"):
-        for eq in program.equations:
+        for position, eq in enumerate(program.equations[: max(found, default=-1) + 1]):
             xs = [read(a) for a in eq.inputs]
             z = eq.op(*xs)
             zs = list(z) if eq.op.several else [z]
             env.update(zip(eq.outputs, zs, strict=True))
-            if any(map(has_kinks, eq.op.programs().values())):
-                return np.float64(0.0)
-            if _has_kink(eq):
+            if position in found and (kinks := eq.op.kinks) is not None:
                 try:
-                    distance = eq.op.kinks.distance(eq.op, xs, zs)
+                    distance = kinks.distance(eq.op, xs, zs)
                 except TraceError:  # known for plain numbers alone
                     return np.float64(0.0)
                 least = np.minimum(least, np.min(distance))
