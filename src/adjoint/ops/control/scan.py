@@ -285,7 +285,11 @@ def zeros_beside(others: Sequence[Value], kind: ArrayType) -> Value:
     if len(unknown) == 1:
         return np.moveaxis(zero_rows(rows, row), 0, axis)
     zero = zeros_beside(others, row)
-    program, _ = record_program(lambda value, _: [value], [type_of(zero), inner(type_of(rows))])
+
+    def body(value: Value, _: Value) -> list[Value]:
+        return [value]
+
+    program, _ = record_program(body, [type_of(zero), inner(type_of(rows))])
     return np.moveaxis(Scan(program, 1, 0, None)(zero, rows)[0], 0, axis)
 
 
