@@ -169,7 +169,7 @@ class Trace(ABC):
             vars(self).update(before)
 
     def below(self) -> _Below:
-        """While a rule of this trace runs: what it makes belongs further out, whatever runs inside by now.
+        """While a rule runs that reads no values of this trace: what it makes belongs further out.
 
         A function may be at work inside that this trace's values have come into by its closure.
         """

@@ -13,7 +13,6 @@ recurrence closes by itself.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import nullcontext
 from threading import get_ident
 from typing import Any
 
@@ -129,7 +128,7 @@ class Taylor(Trace):
             self.wrong_thread()
         if "jet" in op.stated:  # control flow maps Taylor mode over its own programs
             series = [self.coefficients(self._series_of(a)) for a in args]
-            with self.reading() if op.closes else nullcontext(), nullcontext() if op.is_control else self.below():
+            with self.reading() if op.closes else nullcontext():
                 found = op.jet(series, self)
             return tuple(map(self._settle_series, found))
         if op.flat:
@@ -140,8 +139,7 @@ class Taylor(Trace):
         self._shared = {}
         try:
             node = self._node(op, [self._series_of(a) for a in args])
-            # of the terms beyond the value, which NumPy has already commented on
-            with np.errstate(all="ignore"), self.below():
+            with np.errstate(all="ignore"):  # of the terms beyond the value, which NumPy has already commented on
                 node.get(self.order)
             parts = node.coefficients
         finally:
