@@ -87,7 +87,7 @@ def both(a: Any, b: Any) -> Any:
 
 def no(a: Any) -> Any:
     """not a."""
-    return np.logical_not(a)
+    return not a if isinstance(a, bool | np.bool_) else np.logical_not(a)
 
 
 def inner(u: Value, v: Value) -> Value:

@@ -59,11 +59,13 @@ class BFGS:
     def init(self, problem: Problem, x: Value) -> _State:
         """B = I."""
         value, gradient = problem.value_and_gradient(x)
-        return _State(value, gradient, np.eye(problem.size, dtype=problem.dtype), value == value, as_code(RUNNING))
+        return _State(value, gradient, self._identity(problem), value == value, as_code(RUNNING))
+
+    def _identity(self, problem: Problem) -> Value:
+        return np.eye(problem.size, dtype=problem.dtype)
 
     def step(self, problem: Problem, x: Value, state: _State) -> tuple[Value, _State]:
         """One search and one update; after a search that failed B is the identity again."""
-        identity = np.eye(problem.size, dtype=problem.dtype)
         found, derivative = search_along(problem, self.search, x, state, -(state.inverse @ state.gradient), state.fresh)
         s, y = found.x - x, found.gradient - state.gradient
         sy, good = measure_curvature(s, y, problem.eps)
@@ -73,7 +75,7 @@ class BFGS:
         inverse = problem.when(
             good,
             lambda: update_inverse(state.inverse, s, y, sy, scale),
-            lambda: problem.when(found.success, lambda: state.inverse, lambda: identity),
+            lambda: problem.when(found.success, lambda: state.inverse, lambda: self._identity(problem)),
         )
         fresh = np.logical_or(no(found.success), both(state.fresh, no(good)))
         code = judge_search(problem, found, state.value, derivative, state.fresh)
