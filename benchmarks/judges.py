@@ -217,16 +217,12 @@ def solvers(name: str) -> dict[str, Solver]:
         **{f"scipy least squares: {method}": squares(method, theirs=True) for method in ("lm", "trf", "dogbox")},
         **found,
     }
-    found = {
-        "least squares: lm, not scaled": squares(optimize.LevenbergMarquardt(scaled=False), theirs=False),
-        "newton": traced("newton"),
-        "trust-exact": traced("trust-exact"),
-        **found,
-    }
+    found["least squares: lm, not scaled"] = squares(optimize.LevenbergMarquardt(scaled=False), theirs=False)
     if name == "cartis_roberts":
         return found
     geodesic = optimize.LevenbergMarquardt(geodesic=True)
-    return {"least squares: geodesic": squares(geodesic, theirs=False), "cubic": traced("cubic"), **found}
+    second_order = {method: traced(method) for method in ("newton", "trust-exact", "cubic")}
+    return {"least squares: geodesic": squares(geodesic, theirs=False), **second_order, **found}
 
 
 def judge(name: str, limit: int, only: str) -> dict[str, Any]:
