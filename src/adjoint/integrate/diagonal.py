@@ -36,6 +36,7 @@ __all__ = ["DiagonallyImplicit", "diagonal_names", "named_diagonal"]
 
 # with these the error at the end of stiff problems, long oscillations among them, is some ten tolerances at most
 CAUTION = {"kvaerno3": 16.0, "kvaerno4": 12.0, "kvaerno5": 24.0, "kencarp3": 128.0, "kencarp4": 32.0, "kencarp5": 24.0}
+MANY_DIGITS = 1e7  # |y| / tolerance from which on iterations leave less over
 
 
 @dataclass(frozen=True)
@@ -90,11 +91,22 @@ class DiagonallyImplicit(Renewing):
         """What an attempt has learned: its Jacobian and factors."""
         return *before[:3], tried[3], before[4]
 
+    def _part(self, f: Any, y: Value) -> Value:
+        """What iterations may leave over, as a part of the tolerance.
+
+        It has one sign in many steps and adds up, beside errors that are smaller than their estimates by a factor
+        like h: at small tolerances it must fall as h does.
+        """
+        if not self.adaptive:
+            return np.float64(4e-3 / self.caution)
+        fall = np.minimum(1.0, MANY_DIGITS / f.digits(y)) ** (1.0 / (self.estimate_order + 1))
+        return 4e-3 / self.caution * fall
+
     def step(self, f: Any, t: Value, h: Value, state: Any) -> Step:
         """One step."""
         y, kept = state[0], state[3]
         c = (h * self.gamma).astype(y.dtype)
-        weights, target = weights_for(f, y, self.adaptive), target_for(f, y, self.adaptive, 4e-3 / self.caution)
+        weights, target = weights_for(f, y, self.adaptive), target_for(f, y, self.adaptive, self._part(f, y))
 
         def solve(factors: Any, scale: Value, rate: Value) -> tuple[Any, Iterated]:
             def stage(time: Value, base: Value, z: Value, carry: Any) -> tuple[Value, Any]:

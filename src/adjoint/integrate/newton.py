@@ -43,7 +43,7 @@ class Iterated(NamedTuple):
     ratio: Value = 0.0  # of the last two changes
 
 
-def target_for(f: Any, y: Value, is_adaptive: bool, part: float = TARGET) -> Value:
+def target_for(f: Any, y: Value, is_adaptive: bool, part: Value = TARGET) -> Value:
     """How small what is left must be, in units of the weights: not below rounding."""
     if not is_adaptive:
         return np.float64(1.0)
