@@ -263,6 +263,18 @@ def test_libraries_have_no_python() -> None:
         ad.export(noisy, 1.0).llvm()
 
 
+def test_derivatives_of_solutions_are_exported_without_their_warnings(tmp_path) -> None:
+    def inverse(check):  # x³ + x = a
+        solve = lambda a: ad.optimize.root_scalar(lambda x: x**3 + x - a, x0=1.0, check=check).value
+        return ad.export(ad.value_and_grad(solve), 2.0, name="inverse")
+
+    with pytest.raises(ad.ProgramError, match="give the solver check='ignore'"):
+        inverse("warn").llvm()
+    status, (x, slope) = call_library(inverse("ignore"), tmp_path, 10.0)
+    assert status == 0
+    assert_close((x, slope), (2.0, 1 / 13))
+
+
 def test_refusals() -> None:
     with pytest.raises(ad.ProgramError, match="more than its sizes"):
         ad.export(lambda x: x + np.arange(x.shape[0]) ** 2, ad.ArrayType(("n",), np.float64))

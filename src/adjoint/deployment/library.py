@@ -100,7 +100,8 @@ def _lower(program: Program, names: Sequence[str], inside: tuple[Module, str]) -
     except Unsupported as problem:
         raise ProgramError(
             f"export: no library can be made, since {problem}, and a C library has no Python. Leave it out of the "
-            "function, or write it with NumPy functions that have machine code; `save` keeps Python's functions."
+            "function, or write it with NumPy functions that have machine code; `save` keeps Python's functions. "
+            "Derivatives of solutions call Python to warn where they are doubtful: give the solver check='ignore'."
         ) from None
     except SizeError as problem:
         raise ProgramError(
