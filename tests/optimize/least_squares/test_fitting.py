@@ -166,3 +166,12 @@ def test_gauss_newton_searches_where_whole_steps_diverge():
 def test_bad_input_is_named(call, error, words):
     with pytest.raises(error, match=words):
         call()
+
+
+def test_a_model_with_its_parameters_side_by_side_is_told_how_it_is_called() -> None:
+    t = np.linspace(0.0, 1.0, 8)
+    model = lambda t, a, b: a * np.exp(-b * t)
+    with pytest.raises(TypeError, match=r"called as model\(x, p\), with all parameters in p; it is model\(t, a, b\)"):
+        optimize.curve_fit(model, t, model(t, 2.0, 1.0), np.array([1.0, 0.5]))
+    fit = optimize.curve_fit(lambda x, p: model(x, *p), t, model(t, 2.0, 1.0), np.array([1.0, 0.5]))
+    np.testing.assert_allclose(fit.value, [2.0, 1.0], rtol=1e-6)

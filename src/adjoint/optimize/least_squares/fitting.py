@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -255,6 +256,7 @@ def curve_fit(
     np.round([fit.value["a"], fit.value["k"]], 1)  # → [2.5, 1.3]
     ```
     """
+    _refuse_several_parameters(model)
     model = prepare_call(model)
     for name, data in (("x", x), ("y", y), ("sigma", sigma)):
         _refuse_gaps(name, data)
@@ -272,3 +274,17 @@ def curve_fit(
     scale: Any = -1.0 if sigma is None else -1.0 / sigma
     object.__setattr__(fit, "data_scale", np.reshape(scale, (-1,)) if np.ndim(scale) else scale + 0.0 * fit.residual)
     return fit
+
+
+def _refuse_several_parameters(model: Callable[..., Any]) -> None:
+    try:
+        signature = inspect.signature(model)
+    except (TypeError, ValueError):  # functions written in C may tell nothing
+        return
+    try:
+        signature.bind(None, None)
+    except TypeError:
+        raise TypeError(
+            f"curve_fit: the model is called as model(x, p), with all parameters in p; it is model{signature}. Write "
+            "lambda x, p: model(x, *p), or use adjoint.scipy.optimize.curve_fit, which takes model(x, a, b, …)."
+        ) from None
