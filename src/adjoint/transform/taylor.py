@@ -13,6 +13,7 @@ recurrence closes by itself.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from threading import get_ident
 from typing import Any
 
