@@ -87,6 +87,8 @@ class LinearizedEquation:
         n = len(theta)
         unknown, types = residual.input_types[n:], residual.output_types
         source, target = (unknown, types) if adjoint else (types, unknown)
+        if all(is_plain_array(part) and not np.any(part) for part in b):
+            return [np.zeros(t.shape, t.dtype) for t in target]  # nothing is asked, of a singular equation either
         memory = memory if _is_plain([*theta, *x]) else {}  # traced values belong to one running transformation
         right = to_vector(b, source)
         with np.errstate(all="ignore"):

@@ -6,6 +6,7 @@ import pytest
 import adjoint as ad
 from adjoint import optimize
 from adjoint.optimize import between, equality, inequality
+from adjoint.optimize.statuses import CONVERGED, NOT_FINITE
 from tests.support.sweeps import sampled
 
 # Problems of Hock and Schittkowski, Test Examples for Nonlinear Programming Codes, 1981:
@@ -149,6 +150,28 @@ def test_statuses() -> None:
     few = optimize.minimize(PROBLEMS["HS100"][0], np.array(PROBLEMS["HS100"][1]), subject_to=PROBLEMS["HS100"][2],
                             max_iterations=2)  # fmt: skip
     assert few.status == "max iterations"
+
+
+@pytest.mark.parametrize("method", ["sqp", "interior point", "augmented lagrangian"])
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a_start_without_numbers_is_told_of(method: str, compiled: bool) -> None:
+    """Of the constraint or of the function, also beside one that is solved."""
+    for f, c in [(lambda x: np.sum(x**2), lambda x: np.log(x[0])), (lambda x: -np.log(x[0]), lambda x: x[0] - 1.5)]:
+        solve = lambda x, f=f, c=c: optimize.minimize(f, x, subject_to=equality(c), method=method)
+        run = ad.jit(ad.vmap(solve)) if compiled else ad.vmap(solve)
+        with np.errstate(invalid="ignore"):
+            found = run(np.array([[-1.0], [1.2]]))
+        assert [int(code) for code in found.code] == [NOT_FINITE, CONVERGED]
+
+
+def test_ranges_of_one_number_are_equations() -> None:
+    """Also where rounding has crossed their ends."""
+    f = lambda x: np.sum((x - 3.0) ** 2)
+    for low, high in [(1.0, 1.0), (0.1 + 0.2, 0.3), (np.full(2, 0.3), np.full(2, 0.3))]:
+        found = optimize.minimize(f, np.zeros(2), subject_to=between(low, lambda x: x, high))
+        assert found.converged
+        np.testing.assert_allclose(found.value, low, atol=1e-7)
+        np.testing.assert_allclose(found.multipliers.equality, 2.0 * (3.0 - np.broadcast_to(low, 2)), atol=1e-6)
 
 
 def test_weakly_active_constraints_are_told_of() -> None:

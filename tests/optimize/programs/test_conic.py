@@ -169,3 +169,13 @@ def test_bad_input() -> None:
         solve([("zero", 2)], P=-eye)
     with pytest.raises(ValueError, match="tol is -1"):
         optimize.conic(None, one, eye, one, [("zero", 2)], tol=-1)
+
+
+def test_the_value_has_its_derivative_where_the_solution_is_not_unique() -> None:
+    """Every x ≥ 0 with x₁ + x₂ = b costs b c."""
+    A, cones = np.array([[-1.0, -1.0], [-1.0, 0.0], [0.0, -1.0]]), [("nonnegative", 3)]
+    value = lambda c, b: optimize.conic(None, c * np.ones(2), A, np.stack([-b, 0.0, 0.0]), cones).fun
+    np.testing.assert_allclose(value(2.0, 3.0), 6.0, atol=1e-8)
+    np.testing.assert_allclose(ad.grad(value, argnums=(0, 1))(2.0, 3.0), (3.0, 2.0), atol=1e-7)
+    np.testing.assert_allclose(ad.jit(ad.vmap(ad.grad(value)))(np.array([2.0, 1.0]), np.array([3.0, 4.0])), [3.0, 4.0],
+                               atol=1e-7)  # fmt: skip

@@ -206,3 +206,14 @@ def test_bad_input_is_refused():
     for run, kind, words in refused:
         with pytest.raises(kind, match=words):
             run()
+
+
+@pytest.mark.parametrize("name", TERMS)
+def test_single_precision_stays_and_a_negative_step_is_nan_in_compiled_programs(name):
+    x = points_of(name)[0]
+    prox = ad.jit(TERMS[name].prox)
+    assert np.isnan(prox(x, -0.5)).all()
+    np.testing.assert_allclose(prox(x, 0.5), TERMS[name].prox(x, 0.5), atol=1e-10)
+    found = TERMS[name].prox(x.astype(np.float32), 0.5)
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, TERMS[name].prox(x.astype(np.float32).astype(float), 0.5), atol=1e-4)

@@ -82,9 +82,10 @@ def run_augmented(problem: Constrained, x: Value, tol: Any, iterations: int) -> 
         code = either(np.isfinite(residual), code, NOT_FINITE)
         return _State(x, y, z, weight, violation, residual, as_code(code), now.count + 1)
 
-    infinite = np.full((), np.inf, x.dtype) + 0 * problem.f(x)
+    value = problem.f(x)
+    infinite = np.full((), np.inf, x.dtype) + 0 * value
     first = _State(x, np.zeros(h.shape[0], x.dtype), np.zeros(p, x.dtype), np.full((), 10.0, x.dtype), infinite,
-                   infinite, as_code(RUNNING), np.int64(0))  # fmt: skip
+                   infinite, as_code(either(np.isfinite(value), RUNNING, NOT_FINITE)), np.int64(0))  # fmt: skip
     last = loop(lambda now: both(now.code == RUNNING, now.count < iterations), step, first)
     code = as_code(either(last.code == RUNNING, MAX_ITERATIONS, last.code))
     value, gradient, z, residual = look(last.x, last.y, last.z)

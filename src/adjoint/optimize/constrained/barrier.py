@@ -223,7 +223,8 @@ def run_barrier(problem: Constrained, x: Value, tol: Any, iterations: Any, metho
     value, gradient, h, g, h_jacobian, g_jacobian = _look(problem, x)
     mu = np.full((), 1.0 / method.weight, x.dtype) + 0 * value
     s = np.maximum(-g, 1e-2)
-    finite = both(np.isfinite(value), np.all(np.isfinite(gradient)))
+    parts = [np.reshape(value, (1,)), gradient, h, g, np.ravel(h_jacobian), np.ravel(g_jacobian)]
+    finite = np.all(np.isfinite(np.concatenate(parts)))
     first = _State(
         x, s, np.zeros(h.shape[0], x.dtype), mu / s, mu, np.ones_like(mu), value, gradient, h, g, h_jacobian,
         g_jacobian, np.inf * np.ones_like(mu), as_code(either(finite, RUNNING, NOT_FINITE)), np.int64(0), as_code(0),

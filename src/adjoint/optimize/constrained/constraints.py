@@ -97,8 +97,12 @@ def between(lower: Any, function: Callable[..., Any], upper: Any) -> Constraint:
     """
     name = _named(function, "between")
     plain = not any(isinstance(v, TRACED) for v in (lower, upper)) and lower is not None and upper is not None
-    if plain and np.any(np.asarray(lower) > np.asarray(upper)):
-        raise ValueError("optimize.between: lower is above upper, so that nothing lies between them.")
+    if plain:
+        low, high = np.asarray(lower), np.asarray(upper)
+        if np.any(low > high + 64 * np.finfo(float).eps * (1.0 + np.abs(low))):
+            raise ValueError("optimize.between: lower is above upper, so that nothing lies between them.")
+        upper = np.maximum(low, high)  # what crosses by no more than rounding is one number
+        upper = lower if np.all(low == upper) else upper  # an equation
     return Constraint(prepare_call(function), lower, upper, name)
 
 

@@ -343,7 +343,8 @@ def _explain(problem: Constrained, now: _State) -> _State:
     box = [] if problem.lower is None else [-np.eye(n, dtype=now.x.dtype), np.eye(n, dtype=now.x.dtype)]
     presses = (now.z > 0).astype(now.x.dtype)
     rows = np.concatenate([now.h_jacobian, presses[:, None] * np.concatenate([now.g_jacobian, *box], 0)], 0)
-    found = -(np.linalg.pinv(rows.T) @ now.gradient)
+    # NaN in it is the residual's to tell
+    found = -(np.linalg.pinv(np.where(np.isfinite(rows), rows, 0.0).T) @ now.gradient)
     return now._replace(y=found[:m], z=np.maximum(found[m:], 0.0))
 
 
@@ -361,7 +362,8 @@ def run_sqp(problem: Constrained, x: Value, tol: Any, iterations: int) -> Found:
         np.bool_(False), np.full((), np.inf, x.dtype) + 0 * value, as_code(RUNNING), np.int64(0), as_code(0),
     )  # fmt: skip
     floor = -1e9 * (1.0 + np.abs(value))  # below it the value is taken to fall without end
-    finite = both(np.isfinite(value), np.all(np.isfinite(gradient)))
+    parts = [np.reshape(value, (1,)), gradient, h, g, np.ravel(h_jacobian), np.ravel(g_jacobian)]
+    finite = np.all(np.isfinite(np.concatenate(parts)))
     first = first._replace(code=as_code(either(finite, RUNNING, NOT_FINITE)))
     last = loop(
         lambda now: both(now.code == RUNNING, now.count < iterations),

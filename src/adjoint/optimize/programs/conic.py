@@ -27,6 +27,7 @@ from adjoint.base.suggestions import did_you_mean
 from adjoint.implicit.diagnosis import Watch
 from adjoint.implicit.equation import LinearizedEquation
 from adjoint.implicit.function import ImplicitFunction
+from adjoint.optimize.derivatives import attach_envelope
 from adjoint.optimize.optimum import Optimum
 from adjoint.optimize.programs.certificate import Certificate, check_convex, read_matrix
 from adjoint.optimize.programs.foreign import HIGHS, clarabel_code, need_clarabel, prove_by_highs
@@ -180,13 +181,23 @@ def solve_over_cones(
     linear = "direct" if size <= DENSE else "sparse"
     equation = LinearizedEquation(linear, (), Watch(title, check))
     function = ImplicitFunction(residual, solver, None, equation, True, title, True)
-    z, reports = function({name: v for name, v in (("P", P), ("q", q), ("A", A), ("b", b)) if name not in fixed})
+    given = {name: v for name, v in (("P", P), ("q", q), ("A", A), ("b", b)) if name not in fixed}
+    z, reports = function(given)
     x, y = z["x"], z["y"]
     curved = P @ x
+
+    def lagrangian(z: Any, data: Any) -> Value:
+        """Its derivative in the data is that of the value, also where x or its prices are not unique."""
+        data, x = {**data, **fixed}, z["x"]
+        return (0.5 * np.sum(x * (data["P"] @ x)) + np.sum(data["q"] * x)
+                + np.sum(z["y"] * (data["A"] @ x - data["b"])))  # fmt: skip
+
+    fun = primal(0.5 * np.sum(x * curved) + np.sum(q * x))
+    fun = attach_envelope(lagrangian, z, fun, (given,))
     code = reports["code"]
     failed = isinstance(code, TRACED) or np.any((code == INFEASIBLE) | (code == UNBOUNDED))
     return Optimum(
-        x, 0.5 * np.sum(x * curved) + np.sum(q * x), curved + q, code, reports["iterations"],
+        x, fun, curved + q, code, reports["iterations"],
         {"factorization": reports["iterations"]}, reports["residual"], np.float64(tol), split(y), None, None,
         tree.map(primal, z), None, f"{title} by {method}", feasible=code == CONVERGED,
         certificate=Certificate(reports["direction"], split(reports["proof"])) if failed else None,

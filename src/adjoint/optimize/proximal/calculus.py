@@ -9,7 +9,7 @@ import numpy as np
 
 from adjoint import tree
 from adjoint.base.errors import RuleError, TreeError
-from adjoint.optimize.proximal.term import Term, check_positive, read_step
+from adjoint.optimize.proximal.term import Term, check_positive, read_step, where_positive
 from adjoint.optimize.sets.products import Product
 from adjoint.optimize.sets.set import Set
 from adjoint.program.trace import TRACED
@@ -118,13 +118,12 @@ class Indicator(Term):
 
     def prox(self, x: Any, step: Any = 1.0) -> Any:
         """The projection."""
-        read_step("proximal.from_set", step)
-        return self.of.project(x)
+        return where_positive(read_step("proximal.from_set", step), self.of.project(x))
 
     def prox_tree(self, x: Any, step: Any = 1.0) -> Any:
         """The projection of all numbers of a tree together."""
-        read_step("proximal.from_set", step)
-        return self.of.project_tree(x)
+        step = read_step("proximal.from_set", step)
+        return tree.map(lambda part: where_positive(step, part), self.of.project_tree(x))
 
     def value_tree(self, x: Any) -> Value:
         """0 in the set, infinite outside."""

@@ -38,7 +38,8 @@ class Term:
     def prox(self, x: Any, step: Any = 1.0) -> Value:
         """The p that makes Ω(p) + ‖p - x‖² / 2 step smallest."""
         step = read_step(f"proximal.{self.name}", step)
-        return self._prox(self._read("prox", x), step)
+        x = self._read("prox", x)
+        return where_positive(step, self._prox(x, step)).astype(x.dtype)
 
     def prox_tree(self, x: Any, step: Any = 1.0) -> Any:
         """The proximal operator for all numbers of a tree together, as one vector."""
@@ -53,7 +54,7 @@ class Term:
         """The proximal operator of the conjugate Ω*, by Moreau: x - γ prox(x / γ, 1 / γ)."""
         step = read_step(f"proximal.{self.name}", step)
         x = self._read("prox_conjugate", x)
-        return x - step * self._prox(x / step, 1.0 / step)
+        return where_positive(step, x - step * self._prox(x / step, 1.0 / step)).astype(x.dtype)
 
     def envelope(self, x: Any, step: Any = 1.0) -> Value:
         """The smallest Ω(p) + ‖p - x‖² / 2 step: a smooth function below Ω, with the gradient (x - prox) / step."""
@@ -88,6 +89,11 @@ def read_step(title: str, step: Any) -> Any:
         raise ValueError(f"{title}: the step is {step!r}; a proximal operator has a positive one, since with a "
                              "negative one ‖p - x‖² / 2γ has no smallest value.")  # fmt: skip
     return step
+
+
+def where_positive(step: Any, found: Value) -> Value:
+    """NaN for a step that is not above zero: in compiled programs it is known no sooner."""
+    return np.where(step > 0, found, np.nan) if isinstance(step, TRACED) else found
 
 
 def check_positive(title: str, name: str, value: Any, *, strict: bool = False) -> None:

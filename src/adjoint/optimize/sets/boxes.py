@@ -14,6 +14,8 @@ from adjoint.program.types import Value
 
 __all__ = ["Box", "BoxSection", "Free", "box", "box_section", "capped_simplex", "free", "nonnegative"]
 
+CROSSED = 1e-12  # lower bounds that are above upper ones by so much, against their size, are these
+
 
 @final
 @dataclass(frozen=True, eq=False)
@@ -39,6 +41,12 @@ class Box(Set):
     upper: Any
     name: ClassVar[str] = "box"
     separable: ClassVar[bool] = True
+
+    def _exists(self) -> Any:
+        if not isinstance(self.lower, TRACED) and not isinstance(self.upper, TRACED):
+            return True
+        lower, upper = face(self.lower), face(self.upper)
+        return np.logical_not(lower > upper + CROSSED * (1.0 + np.abs(np.where(np.isfinite(upper), upper, 0.0))))
 
     def _project(self, x: Value) -> Value:
         at = face(x)
@@ -184,7 +192,7 @@ def box(lower: Any, upper: Any) -> Box:
             )
         if np.isnan(lower).any() or np.isnan(upper).any():
             raise ValueError("sets.box: a bound is NaN; where there is none it is -np.inf or np.inf.")
-        if np.any(gap > 1e-12 * (1.0 + np.abs(np.where(np.isfinite(upper), upper, 0.0)))):
+        if np.any(gap > CROSSED * (1.0 + np.abs(np.where(np.isfinite(upper), upper, 0.0)))):
             raise ValueError(
                 f"sets.box: the lower bound is above the upper one by {np.max(gap):g}; nothing lies between."
             )

@@ -69,7 +69,7 @@ def _dykstra(parts: tuple[Set, ...], y: Value) -> Value:
     start = (y, np.zeros((len(parts), *y.shape), y.dtype) + 0 * y, np.inf * size, np.int64(0))
     x, corrections, moved, _ = loop(goes_on, step, start)
     # sets that do not meet leave two of them apart for ever
-    apart = moved > 1e-6 * size
+    apart = moved > max(1e-6, 100 * eps) * size
     return np.where(apart, np.nan, corrections + 0 * x)
 
 

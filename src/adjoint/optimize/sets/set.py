@@ -40,11 +40,13 @@ class Set:
     def project(self, x: Any) -> Value:
         """The point of the set that is nearest to x."""
         x = self._read("project", x)
+        exists = self._exists()
         if self.separable:
-            return self._project(x)
+            found = self._project(x)
+            return (np.where(exists, found, np.nan) if isinstance(exists, TRACED) else found).astype(x.dtype)
         # a comparison with NaN would choose a face
-        finite = np.all(np.isfinite(face(x)))
-        return np.where(finite, self._project(np.where(finite, x, 0.0)), np.nan)
+        finite = np.logical_and(np.all(np.isfinite(face(x))), exists)
+        return np.where(finite, self._project(np.where(finite, x, 0.0)), np.nan).astype(x.dtype)
 
     def lmo(self, u: Any) -> Value:
         """The point s of the set that makes ⟨u, s⟩ largest."""
@@ -82,6 +84,10 @@ class Set:
         """The projection of all numbers of a tree together, as one vector."""
         vector, unravel = tree.ravel(x)
         return unravel(self.project(vector))
+
+    def _exists(self) -> Any:
+        """Whether it has points: of numbers that a compiled program is given nothing else tells."""
+        return face(getattr(self, "radius", 0.0)) >= 0
 
     # Not abstract: a product of sets has trees for points, and answers the public methods part by part.
     def _project(self, x: Value) -> Value:

@@ -23,7 +23,8 @@ def project_simplex(x: Value, total: Any, allowed: Any = None) -> Value:
     at = at - shift
     at = at if allowed is None else np.where(allowed, at, -np.inf)
     fallen = np.sort(at)[::-1]
-    excess = np.cumsum(np.where(np.isfinite(fallen), fallen, -1e300)) - known
+    least = float(np.finfo(x.dtype).min) / (2 * x.size)  # in the place of -∞, whose sums are NaN
+    excess = np.cumsum(np.where(np.isfinite(fallen), fallen, least)) - known
     count = np.maximum(np.sum(fallen * np.arange(1, x.size + 1) > excess), 1)
     tau = np.take(excess, count - 1) / count
     support = at > tau
@@ -42,6 +43,9 @@ class Simplex(Set):
     nonzeros: int | None = field(default=None, metadata={"static": True})
     name: ClassVar[str] = "simplex"
     axes: ClassVar[int | None] = 1
+
+    def _exists(self) -> Any:
+        return face(self.total) >= 0
 
     def _project(self, x: Value) -> Value:
         return project_simplex(x, self.total, self._largest(face(x)))

@@ -44,7 +44,8 @@ class Transport(Set):
 
     def _project(self, x: Value) -> Value:
         a, b = self._sums(x)
-        positive, solved_exactly = _find_positive(face(x), face(a), face(b))
+        # single precision does not tell which they are
+        positive, solved_exactly = _find_positive(*(face(v).astype(np.float64) for v in (x, a, b)))
         # on these elements P = X - α - β, and the sums determine α + β
         mask = positive.astype(x.dtype)
         kept = np.where(positive, x, 0.0)
