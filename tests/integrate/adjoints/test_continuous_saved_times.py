@@ -36,7 +36,8 @@ def second_difference(f, x, h=0.02):
 
 
 @pytest.mark.parametrize("method, adjoint", [
-    ("bosh3", "discretize"), (integrate.Reversible("bosh3"), "reversible"),
+    ("bosh3", "discretize"),
+    pytest.param(integrate.Reversible("bosh3"), "reversible", marks=pytest.mark.sweep),
     *[pytest.param("bosh3", a, marks=pytest.mark.sweep)
       for a in ("interpolate", "quadrature", "backsolve", "bvp", "forward")],
 ])  # fmt: skip
