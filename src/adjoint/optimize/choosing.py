@@ -33,7 +33,7 @@ else:
     SparseNewton = deferred("adjoint.optimize.second_order.sparse_newton", "SparseNewton")
     TrustRegion = deferred("adjoint.optimize.second_order.trust_region", "TrustRegion")
 
-__all__ = ["METHODS", "SCIPY", "choose_method", "is_plain"]
+__all__ = ["CONSTRAINED", "METHODS", "SCIPY", "choose_method", "is_plain"]
 
 METHODS: dict[str, Callable[[], Any]] = {
     "gradient descent": GradientDescent,
@@ -56,6 +56,7 @@ _SYNONYMS = {
     "trust-region": "trust-exact",
     "trust-ncg": "newton-cg",
 }
+CONSTRAINED = frozenset({"sqp", "augmented lagrangian", "interior point", "uno"})  # also where there is no constraint
 SCIPY = ("nelder-mead", "powell", "tnc", "cobyla", "cobyqa", "slsqp", "trust-constr", "trust-krylov")
 MATRIX = 300  # unknowns up to which an n × n matrix is kept
 

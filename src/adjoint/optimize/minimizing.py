@@ -17,7 +17,7 @@ from adjoint.implicit.roots import equation_for
 from adjoint.linear.solvers.monitor import Monitor
 from adjoint.optimize.captured import close_over, close_over_all
 from adjoint.optimize.certificates.promises import certify_run, read_constants
-from adjoint.optimize.choosing import choose_method, is_plain
+from adjoint.optimize.choosing import CONSTRAINED, choose_method, is_plain
 from adjoint.optimize.composite.objective import Composite
 from adjoint.optimize.constrained.constraints import Constraint
 from adjoint.optimize.derivatives import attach_envelope
@@ -134,7 +134,7 @@ def minimize(
     rules = [subject_to] if isinstance(subject_to, Constraint | Set) else list(subject_to)
     if any(isinstance(rule, Set) for rule in rules):
         method = method_within(title, rules, method, bounds=bounds, scale=scale)
-    elif rules or getattr(method, "multipliers", False):
+    elif rules or getattr(method, "multipliers", False) or (isinstance(method, str) and method in CONSTRAINED):
         if read_constants(title, certify):
             raise ValueError(f"{title}: with constraints certify is True: what is known of the function, "
                              f"{certify!r}, tells nothing here.")  # fmt: skip

@@ -182,6 +182,15 @@ def test_weakly_active_constraints_are_told_of() -> None:
         ad.grad(lambda a: solve(a).value[0])(0.0)
 
 
+@pytest.mark.parametrize("method", ["sqp", "augmented lagrangian"])
+def test_methods_for_constraints_without_any(method: str) -> None:
+    f = lambda x: np.sum((x - 1.0) ** 2)
+    assert np.allclose(optimize.minimize(f, np.zeros(2), method=method).value, 1.0)
+    assert np.allclose(optimize.minimize(f, np.zeros(2), subject_to=[], method=method).value, 1.0)
+    with pytest.raises(ValueError, match="there is no interior"):
+        optimize.minimize(f, np.zeros(2), method="interior point")
+
+
 def test_bad_input() -> None:
     f, x0 = lambda x: np.sum(x**2), np.zeros(2)
     with pytest.raises(TypeError, match=r"subject_to has a function; write optimize.equality"):

@@ -185,6 +185,8 @@ def test_not_finite() -> None:
     ({"patience": 3}, "validation="),
     ({"differentiate": "equation"}, "Unrolled"),
     ({"epochs": -1}, "negative"),
+    ({"epochs": 1.5}, "epochs is 1.5; it is an integer"),
+    ({"batch": 2.5}, "batch is 2.5; it is an integer"),
     ({"weight": np.ones(3)}, "48 examples"),
 ])  # fmt: skip
 def test_refusals(options: Any, text: str) -> None:

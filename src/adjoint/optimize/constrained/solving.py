@@ -123,6 +123,9 @@ def minimize_constrained(
         problem = make(setting.known, *args)
         size = begin.shape[0] + sum(part.shape[0] for part in problem.constraints(problem.project(begin)))
     chosen = choose_name(title, method, size)
+    if chosen == "interior point" and size == begin.shape[0] and setting.box is None:
+        raise ValueError(f"{title}: there are no constraints and no bounds, so that there is no interior; leave "
+                         "method= out, or give subject_to= or bounds=.")  # fmt: skip
     is_sparse = chosen in SPARSE
     paired = 0 if setting.box is None else begin.shape[0]
 

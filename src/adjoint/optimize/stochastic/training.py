@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from operator import index as operator_index
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,6 +26,7 @@ from adjoint.data.sources import Source
 from adjoint.debug import callback as call_back
 from adjoint.implicit.approximate import Unrolled
 from adjoint.jit import jit
+from adjoint.optimize.limits import read_count
 from adjoint.optimize.stochastic.epochs import Epoch
 from adjoint.optimize.stochastic.methods import StochasticMethod
 from adjoint.optimize.stochastic.objectives import FiniteSum, read_loss, sum_losses
@@ -99,7 +99,7 @@ def train(
     columns = _columns(data)
     n = len(columns)
     rng = read_generator("train", rng)
-    size = n if batch is None else operator_index(batch)
+    size = n if batch is None else read_count("train", "batch", batch)
     check_size(size, n)
     if batch is not None and size < n and rng is None:
         raise TypeError("train: mini-batches are taken in random order: give rng=ad.random.default_rng(0).")
@@ -120,11 +120,8 @@ def train(
     else:
         step = training_step(call, rule, accumulate=accumulate, trainable=trainable)
         state = step.init(params) if warm is None else warm
-    plan = Plan(
-        n, size, _is_by_example(call, mean, state.params, size, rng, weight, accumulate), operator_index(epochs)
-    )
-    if plan.epochs < 0:
-        raise ValueError(f"train: epochs={epochs}; it cannot be negative.")
+    by_example = _is_by_example(call, mean, state.params, size, rng, weight, accumulate)
+    plan = Plan(n, size, by_example, read_count("train", "epochs", epochs))
     held = None if validation is None else _columns(validation)
     run = _Run(plan, call, patience, stop, callback, checkpoint)
     parts = (step, mean.data, mean.weight, rng, None if held is None else held.columns)
