@@ -32,9 +32,9 @@ def derive(f: Function, x: Value) -> tuple[Value, Value]:
     return jvp(f, (x,), (np.ones_like(x),))
 
 
-def divide(value: Value, slope: Value) -> Value:
+def divide(value: Value, derivative: Value) -> Value:
     """f / f': infinite where only f' vanishes, 0 where f does as well."""
-    return value / np.where(slope != 0, slope, np.where(value == 0, 1.0, 0.0))
+    return value / np.where(derivative != 0, derivative, np.where(value == 0, 1.0, 0.0))
 
 
 def advance(method: Any, f: Function, now: Points, tol: Value, box: tuple[Value, Value] | None) -> Points:
@@ -76,8 +76,8 @@ class Newton1D:
 
     def look(self, f: Function, x: Value, before: Value, f_before: Value) -> tuple[Value, Value]:
         """f(x), and f / f'."""
-        value, slope = derive(f, x)
-        return value, divide(value, slope)
+        value, derivative = derive(f, x)
+        return value, divide(value, derivative)
 
 
 @final
