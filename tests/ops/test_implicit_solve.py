@@ -88,8 +88,8 @@ def test_a_taylor_coefficient_is_one_solve():
 
 
 def test_many_pulls_share_one_factorization(monkeypatch):
-    factor, calls = linalg.lu_factor, []
-    monkeypatch.setattr(linalg, "lu_factor", lambda m: calls.append(m) or factor(m))
+    calls = []
+    monkeypatch.setattr("adjoint.implicit.equation.lu_factor", lambda m: calls.append(m) or linalg.lu_factor(m))
     _, pullback = ad.vjp(cube_root, A)
     for row in np.eye(3):
         pullback(row)

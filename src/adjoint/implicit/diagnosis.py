@@ -106,17 +106,30 @@ class Watch:
         if found.pivots is not None:
             pivots = np.abs(primal(found.pivots))
             singular = singular | (np.min(pivots) <= 10 * eps * len(pivots) * np.max(pivots))
-        given = _Findings(distance, norm, singular, primal(found.code))
-        wrong = np.logical_not(distance <= eps**0.25) | singular | (given.code != 0)
-        tell = lambda *values: self._tell(_Findings(*values[:4]), eps, found.method, values[4:], unknown)
+        self._judge(_Findings(distance, norm, singular, primal(found.code)), eps, found.method, matrix, unknown)
+        if not self.has_kinks or not has_kinks(residual, len(x)):
+            return found.value
+        return found.value * self._check_smooth(residual, theta, x, distance).astype(found.value.dtype)
+
+    def check_solved(self, residual: Program, theta: Sequence[Value], x: Sequence[Value], A: LinearMap) -> None:
+        """Tell where x is no solution, whatever is asked of ∂ₓF."""
+        theta, x = [primal(v) for v in theta], [primal(v) for v in x]
+        eps = float(np.finfo(dtype_of(residual.output_types)).eps)
+        distance, norm = measure_residual(residual, theta, x, A, np.float64(1.0))
+        solved = _Findings(distance, norm, np.bool_(False), np.int64(0))
+        self._judge(solved, eps, "", None, residual.input_types[len(theta) :])
+
+    def _judge(
+        self, given: _Findings, eps: float, method: str, matrix: Value | None, unknown: Sequence[ArrayType]
+    ) -> None:
+        """Tell what is wrong, if something is."""
+        wrong = np.logical_not(given.distance <= eps**0.25) | given.is_singular | (given.code != 0)
+        tell = lambda *values: self._tell(_Findings(*values[:4]), eps, method, values[4:], unknown)
         operands = [*given, *([] if matrix is None else [matrix])]
         if any(isinstance(v, Tracer) for v in (wrong, *operands)):
             call_where(wrong, tell, *operands)
         elif wrong:
             tell(*operands)
-        if not self.has_kinks or not has_kinks(residual, len(x)):
-            return found.value
-        return found.value * self._check_smooth(residual, theta, x, distance).astype(found.value.dtype)
 
     def _tell(
         self, given: _Findings, eps: float, method: str, matrix: Sequence[Any], types: Sequence[ArrayType]

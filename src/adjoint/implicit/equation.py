@@ -87,8 +87,11 @@ class LinearizedEquation:
         n = len(theta)
         unknown, types = residual.input_types[n:], residual.output_types
         source, target = (unknown, types) if adjoint else (types, unknown)
-        if all(is_plain_array(part) and not np.any(part) for part in b):
-            return [np.zeros(t.shape, t.dtype) for t in target]  # nothing is asked, of a singular equation either
+        if all(is_plain_array(part) and not np.any(part) for part in b):  # nothing is asked, of a singular one either
+            if self.watch.check != "ignore":
+                with np.errstate(all="ignore"):
+                    self.watch.check_solved(residual, theta, x, jacobian_map(residual, theta, x, self.facts))
+            return [np.zeros(t.shape, t.dtype) for t in target]
         memory = memory if _is_plain([*theta, *x]) else {}  # traced values belong to one running transformation
         right = to_vector(b, source)
         with np.errstate(all="ignore"):
