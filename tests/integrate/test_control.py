@@ -15,6 +15,9 @@ EXPLICIT = ["bosh3", "dopri5", "tsit5", "dop853", "verner6", "verner7", "verner8
 # the two states of reversible Heun drift apart over long spans; Taylor's errors on F2 are 10⁻¹² at any tolerance
 OTHERS = [m for m in methods() if choose(m).adaptive and m not in EXPLICIT and getattr(choose(m), "order", 9) > 1]
 TIMES = np.arange(1.0, END + 1)
+# What f does not allow: (most tolerances, least slope). F4 has a peak that Verner's eighth order misjudges by 510; f of
+# F5 has no second derivative at any whole time, where high orders are lost: slopes are 0.37 to 0.72.
+ROUGH = {"F4": (1000, 0.8), "F5": (100, 0.3)}
 
 
 @cache
@@ -58,11 +61,12 @@ def _check(name, method, slopes):
     tolerances = 10.0 ** -np.arange(3.0, 13.0 if order >= 5 else 9.0 if order >= 3 else 7.0)
     growth = max(1.0, np.max(np.abs(_exact(name)[1]).sum(axis=2)))
     errors, stable = _errors(name, method, tolerances)
-    assert np.all(errors < np.where(tolerances > 3e-5, 300, 100) * growth * tolerances)
+    most, least = ROUGH.get(name, (100, slopes[0]))
+    assert np.all(errors < np.maximum(np.where(tolerances > 3e-5, 300, 100), most) * growth * tolerances)
     seen = np.logical_and(stable, np.logical_and(errors > 1e-12 * growth, errors < 0.1))
     if np.sum(seen) >= 4:
         slope = np.polyfit(np.log(tolerances[seen]), np.log(errors[seen]), 1)[0]
-        low, high = slopes if np.any(errors > 10 * tolerances) else (0.4, 2.2)
+        low, high = (least, slopes[1]) if np.any(errors > 10 * tolerances) else (min(least, 0.4), 2.2)
         assert low < slope < high
 
 

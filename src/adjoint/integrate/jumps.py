@@ -34,7 +34,8 @@ def tell_of_jumps(title: str, system: System, ending: Any, span: Any, solve_to: 
     if not ending.pinch or any(v is None for v in known) or any(v.ndim for v in known[:5]):
         return ""
     least, time, steps, t0, t1 = (float(v) for v in known[:5])
-    if not least * steps < PINCHED * abs(t1 - t0):
+    at_an_end = min(abs(time - t0), abs(time - t1)) <= NEAR * least + 1e-12 * (1.0 + abs(time))
+    if at_an_end or not least * steps < PINCHED * abs(t1 - t0):  # what comes at an end is not in the way
         return ""
     y = known_value(solve_to(np.float64(time)))
     if y is None or y.ndim != 1 or not np.all(np.isfinite(y)):
