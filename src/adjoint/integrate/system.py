@@ -17,8 +17,10 @@ from adjoint.api.control_flow.bodies import Body
 from adjoint.api.gradients import stop_gradient
 from adjoint.base.errors import DtypeError, ShapeError, TreeError
 from adjoint.conversion.driver import prepare
+from adjoint.conversion.questions import in_program
 from adjoint.implicit.vectors import dtype_of, real_size, to_arrays, to_vector
 from adjoint.integrate.forms import DENSE
+from adjoint.integrate.hoisting import hoist_changing
 from adjoint.ops.elementwise.weak_types import Weaken
 from adjoint.program.program import Literal, Program, interpret
 from adjoint.program.trace import TRACED, Tracer
@@ -156,7 +158,8 @@ def trace_function(title: str, name: str, f: Callable[..., Any], layout: Layout,
     types = [_TIME, *layout.types, *[ArrayType(t.shape, t.dtype) for t in map(type_of, tokens)]]
     body = Body(call, structure, types, f"{name} of {title}", GeneratorArguments(title, (0.0, probe, tokens)))
     program, constants = _lift_constants(body.program)
-    return Traced(program, [*tokens, *body.captured, *constants], body.result)
+    program, changing = (program, []) if in_program() else hoist_changing(program)
+    return Traced(program, [*tokens, *body.captured, *constants, *changing], body.result)
 
 
 def _check_call(title: str, name: str, f: Callable[..., Any], args: Arguments) -> None:
