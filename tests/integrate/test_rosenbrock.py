@@ -5,6 +5,8 @@ import pytest
 
 import adjoint as ad
 from adjoint import integrate
+from adjoint.integrate import solving
+from adjoint.integrate.system import System
 from tests.integrate.stiff_problems import PROBLEMS, relative_error, rober
 
 METHODS = ["rodas4", "rodas5p"]
@@ -119,3 +121,23 @@ def test_auto_takes_a_method_for_mass_matrices(n):
     path = integrate.solve(f, (0.0, 1.0), np.ones(n), mass=mass)
     assert path.status == "finished"
     np.testing.assert_allclose(path.last[[0, -1]], [np.exp(-1.0), 2 - np.exp(-1.0)], rtol=1e-5)
+
+
+@pytest.mark.parametrize("method", ["rodas4", pytest.param("rodas5p", marks=pytest.mark.sweep)])
+def test_stages_in_a_loop_for_a_large_right_side(method, monkeypatch):
+    """The loop over stages is the same step, with f in it once: also with a mass matrix, and its derivatives."""
+    mass = np.array([[2.0, 0.3, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 0.0]])
+    f = lambda t, y, k: np.stack([-k * y[0] + np.sin(t), k * y[0] - y[1] ** 2 * y[2], y[0] + y[1] ** 2 + y[2] - 2.0])
+    y0 = np.array([1.0, 0.0, 1.0])
+
+    def solve(k):
+        path = integrate.solve(f, (0.0, 2.0), y0, args=(k,), method=method, mass=mass, save=[1.0])
+        return np.concatenate([path.values.ravel(), path.last])
+
+    found = []
+    for is_large in (False, True):
+        monkeypatch.setattr(System, "is_large", is_large)
+        solving._programs.clear()
+        found.append((solve(1.3), ad.grad(lambda k: np.sum(solve(k) ** 2))(1.3)))
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-11)

@@ -34,6 +34,9 @@ def llvm() -> Any:
 
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
+    if 17 <= binding.llvm_version_info[0] <= 22:  # an option that LLVM does not know ends the process
+        # from so many blocks on, what prepares code generation looks again at changed blocks alone, not at all of them
+        binding.set_option("adjoint", "-cgpp-huge-func=200")
     held = binding.ffi.lib._lock  # by every call into LLVM: none is under way when the process forks
     leave = functools.partial(held.__exit__, None, None, None)
     os.register_at_fork(before=held.__enter__, after_in_parent=leave, after_in_child=leave)

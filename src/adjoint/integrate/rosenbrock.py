@@ -9,6 +9,7 @@ the 2(3) pair: Shampine and Reichelt 1997.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import pairwise
@@ -16,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.api.control_flow import scan
 from adjoint.api.gradients import jvp
 from adjoint.integrate.control import Controller
 from adjoint.integrate.explicit import Step
@@ -126,6 +128,8 @@ class Rosenbrock(Stiff):
         _, ft = jvp(lambda t: f(t, y), (t,), (np.float64(1.0),))
         c = one(self.gamma) * dt
         factors = f.form.factors(f, c, J)
+        if getattr(f, "is_large", False):
+            return self._rolled(f, t, h, y, f0, lambda b: f.form.solve(f, factors, c * b), ft, f.form.radius(J))
         us: list[Value] = []
         for i in range(self.stages):
             value = f0 if i == 0 else f(t + self.alpha[i] * h, y + _combined(self.A[i], us))
@@ -138,6 +142,30 @@ class Rosenbrock(Stiff):
         new = y + _combined(self.A[-1], us[:-1]) + us[-1]
         rows = np.stack([_combined(row, us) for row in self.dense])
         return Step((new, f(t + h, new), rows), us[-1], f.form.radius(J))
+
+    def _rolled(
+        self, f: Any, t: Value, h: Value, y: Value, f0: Value, solve: Callable[[Value], Value], ft: Value, radius: Value
+    ) -> Step:  # fmt: skip
+        """The same with a large f once: stages are a loop over the rows of the tables."""
+        s, dtype, dt = self.stages, y.dtype, h.astype(y.dtype)
+        A, C = np.zeros((2, s, s), dtype)
+        for i in range(1, s):
+            A[i, :i], C[i, :i] = self.A[i], self.C[i]
+        sums = np.array(self.sums, dtype)
+        first = solve(f0 + sums[0] * dt * ft)
+        us = np.zeros((s, *y.shape), dtype) + 0 * first
+        us[0] = first
+
+        def stage(us: Value, row: Any) -> Any:
+            i, a, b, time, share = row
+            value = f(t + time * h, y + a @ us)
+            us = us.copy()
+            us[i] = solve(value + f.form.times_mass(f, b @ us) / dt + share * dt * ft)
+            return us, None
+
+        us, _ = scan(stage, us, (np.arange(1, s), A[1:], C[1:], np.array(self.alpha[1:]), sums[1:]))
+        new = y + np.array([*self.A[-1], 1.0], dtype) @ us
+        return Step((new, f(t + h, new), np.array(self.dense, dtype) @ us), us[-1], radius)
 
     def interpolant(self, f: Any, t: Value, h: Value, before: Any, after: Any) -> Value:
         """(1 - θ) y₀ + θ (y₁ + (1 - θ)(k₁ + θ k₂ + …)) by powers of θ."""
