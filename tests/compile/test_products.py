@@ -35,3 +35,20 @@ def test_products_of_strided_matrices(n: int, dtype: Any) -> None:
     (specialization,) = compiled.report().specializations
     assert specialization.how == "compiled"
     assert not specialization.callbacks
+
+
+def test_many_products_of_one_size_share_their_code() -> None:
+    rng = np.random.default_rng(0)
+    x, weights = rng.normal(size=(24, 24)), [rng.normal(size=(24, 24)) / 24 for _ in range(20)]
+
+    def f(x: Any, weights: Any) -> Any:
+        for w in weights:
+            x = np.tanh(x @ w)
+        return x
+
+    few, many = (ad.jit(f).lower(x, weights[:n]).llvm for n in (2, 20))
+    assert "noinline" not in few.split("@adjoint_product", 1)[1].split("\n", 1)[0]
+    heads = [line for line in many.split("\n") if line.startswith("define") and "@adjoint_product" in line]
+    assert len(heads) == 1
+    assert "noinline" in heads[0]
+    np.testing.assert_allclose(ad.jit(f)(x, weights), f(x, weights), rtol=1e-11, atol=1e-14)

@@ -12,7 +12,8 @@ import numpy as np
 
 from adjoint.compile.emit import Emitter
 from adjoint.compile.gemm import write_gemm
-from adjoint.compile.ir import Value
+from adjoint.compile.ir import INLINED, Value
+from adjoint.compile.machine import vector_bits
 from adjoint.compile.matrices import Matrix, by_rows
 from adjoint.compile.nest_regions import combine_chunks
 from adjoint.compile.regions import MOST, PIECE, Cut, region
@@ -20,6 +21,7 @@ from adjoint.compile.tiles import write_any_size, write_dots, write_rows
 from adjoint.program.types import ArrayType
 
 SMALL = 30_000  # products: below, a call of BLAS costs more than it saves
+CALLED = 4096  # products: beside so many a call is not felt
 NEAR = 3 * 2**14  # bytes that stay close to the processor
 MULTIPLY, READ = 0.03, 0.5  # nanoseconds: a product of two numbers, and a number read from memory
 FEWEST = 64  # rows or columns of a part
@@ -45,13 +47,32 @@ def product(emitter: Emitter, dtype: np.dtype[Any], a: Matrix, b: Matrix, c: Mat
     if dtype.kind == "c":
         write_gemm(emitter, dtype, a, b, c)
     elif n == 1 and a.down == 1 and m > 1:
-        write_rows(emitter, dtype, b.transposed, a.transposed, c.transposed)
+        _call_rows(emitter, dtype, b.transposed, a.transposed, c.transposed)
     elif (m == 1 or n == 1) and a.across == 1 and b.down == 1:
         write_dots(emitter, dtype, a, b, c)
     elif uses_tiles(m, k, n, dtype):
-        write_rows(emitter, dtype, a, b if b.across == 1 or n == 1 else by_rows(emitter, dtype, b), c)
+        _call_rows(emitter, dtype, a, b if b.across == 1 or n == 1 else by_rows(emitter, dtype, b), c)
     else:
         write_gemm(emitter, dtype, a, b, c)
+
+
+def _call_rows(emitter: Emitter, dtype: np.dtype[Any], a: Matrix, b: Matrix, c: Matrix) -> None:
+    """C = A B by tiles, as a function: where there are many products of one size, its code stands there once."""
+    f, sizes = emitter.f, [size for x in (a, b, c) for size in (x.rows, x.columns, x.down, x.across)]
+    if a.rows * a.columns * b.columns < CALLED:
+        write_rows(emitter, dtype, a, b, c)
+        return
+    name = "_".join(["adjoint_product", dtype.name, *[str(size).replace("-", "m") for size in sizes]])
+    if name not in f.module.parts:
+        with f.apart(["ptr"] * 4) as part:
+            matrices = [
+                Matrix(p, x.rows, x.columns, x.down, x.across) for p, x in zip(part.params[1:], (a, b, c), strict=True)
+            ]
+            write_rows(emitter, dtype, *matrices)
+            f.line("ret i64 0")
+        read = f.separate(part, name, f'{INLINED} "prefer-vector-width"="{vector_bits()}"')
+        assert not read
+    f.call(name, "i64", Value("null", "ptr"), a.pointer, b.pointer, c.pointer)
 
 
 def uses_tiles(m: Any, k: Any, n: Any, dtype: np.dtype[Any]) -> bool:
