@@ -216,3 +216,17 @@ def test_equal_loops_are_one() -> None:
 
     after = agree(ad.trace(f)(np.ones(3)).program, [np.arange(3.0)])
     assert sum(eq.op.title == "scan" for eq in after.equations) == 1
+
+
+def test_equal_programs_inside_are_simplified_once():
+    def root(a):
+        return ad.while_loop(lambda x: np.abs(x * x - a) > 1e-9, lambda x: 0.5 * (x + 1.0 * a / x), a)
+
+    def f(a):
+        return root(a) + root(2.0 * a) + np.sqrt(a)
+
+    made = simplify(ad.jit(f).lower(2.0).program)
+    inside = [tuple(map(id, eq.op.programs().values())) for eq in made.equations if eq.op.programs()]
+    assert len(inside) == 2
+    assert inside[0] == inside[1]
+    assert float(ad.jit(f)(2.0)) == pytest.approx(2 * np.sqrt(2.0) + 2.0)

@@ -124,7 +124,10 @@ class Program:
         return isinstance(other, Program) and (self is other or self.canonical() == other.canonical())
 
     def __hash__(self) -> int:
-        return hash(self.canonical())
+        cached = self.__dict__.get("_hash")
+        if cached is None:
+            cached = self.__dict__["_hash"] = hash(self.canonical())
+        return cached
 
     def __str__(self) -> str:
         return "\n".join(printed(self))

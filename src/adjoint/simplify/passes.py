@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import TypeAlias
+from contextvars import ContextVar
+from typing import Any, TypeAlias
 
 from adjoint.program.check import check
 from adjoint.program.program import Program
@@ -53,6 +54,9 @@ RESHAPING: list[Pass] = [
 
 MOST_ROUNDS = 12  # far more than any program needs: each round leaves less to do
 
+# what was simplified inside the program that is being simplified
+_known: ContextVar[dict[Any, Program] | None] = ContextVar("simplified", default=None)
+
 CHECKED = False  # check the program after every pass, and name the pass that broke it
 
 
@@ -60,6 +64,31 @@ def simplify(program: Program) -> Program:
     """A program that computes the same with less work; its derivative is not the same (see `strip_stop_gradient`)."""
     if "_simplified" in program.__dict__:
         return program
+    known = _known.get()
+    if known is None:
+        token = _known.set({})
+        try:
+            return _simplify(program)
+        finally:
+            _known.reset(token)
+    # solvers hold what they solve many times: what is equal, line by line, is simplified once
+    key = program, _lines(program)
+    found = known.get(key)
+    if found is None:
+        found = known[key] = _simplify(program)
+    return found
+
+
+def _lines(program: Program) -> tuple[Any, ...]:
+    """The lines of users at which the equations were written, also inside."""
+    known = program.__dict__.get("_lines")
+    if known is None:
+        inside = lambda op: map(_lines, op.programs().values()) if "programs" in op.stated else ()
+        known = program.__dict__["_lines"] = tuple([(eq.location, *inside(eq.op)) for eq in program.equations])
+    return known
+
+
+def _simplify(program: Program) -> Program:
     for _ in range(MOST_ROUNDS):
         before = program
         program = _apply_passes(simplify_inside(write_out(program)), PASSES)
