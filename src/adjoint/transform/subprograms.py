@@ -20,7 +20,7 @@ from adjoint.ops.control.scan import zeros_beside
 from adjoint.program.program import Program, interpret
 from adjoint.program.record import Record, RecordTracer, record_program
 from adjoint.program.trace import Tracer, running
-from adjoint.program.types import ArrayType, Value, type_of
+from adjoint.program.types import ArrayType, Size, Value, type_of
 from adjoint.transform.batch import Batch, BatchTracer
 from adjoint.transform.expansion import expansion
 from adjoint.transform.forward import Forward, ForwardTracer
@@ -108,7 +108,25 @@ def batched_program(
         made, _ = record_program(run_batched, types)
         return made, tuple(flags)
 
-    return remember(program, ("batch", mapped, size, forced, batch), make)
+    # blocks of elements are noted for sizes that loops find: where there are none, one batch is like another
+    key = ("batch", mapped, size, forced)
+    known = program.__dict__.get("_derived", {}).get(key)
+    if known is None:
+        known = remember(program, (*key, batch), make)
+        if not (finds_sizes(program) or finds_sizes(known[0])):
+            remember(program, key, lambda: known)
+    return known
+
+
+def finds_sizes(program: Program) -> bool:
+    """Whether sizes that loops find occur in a program."""
+    known = program.__dict__.get("_finds_sizes")
+    if known is None:
+        listed = (*program.input_types, *[v.type for eq in program.equations for v in eq.outputs])
+        known = any(isinstance(n, Size) for t in listed for n in t.shape)
+        known = known or any(finds_sizes(sub) for eq in program.equations for sub in eq.op.programs().values())
+        program.__dict__["_finds_sizes"] = known
+    return known
 
 
 def _traced_array(value: Value) -> Value:
