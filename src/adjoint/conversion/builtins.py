@@ -28,7 +28,6 @@ from adjoint.numpy import methods
 from adjoint.numpy.dispatch import constant
 from adjoint.ops.effects import Arguments as EffectArguments
 from adjoint.ops.effects import Callback
-from adjoint.program.record import RecordTracer
 from adjoint.program.trace import Tracer, live_trace
 from adjoint.program.types import Value
 
@@ -130,12 +129,8 @@ def stand_in(x: Tracer) -> Any:
             if all(isinstance(n, int) for n in x.shape)
             else np.zeros(())
         )
-    bottom: Any = x
-    while isinstance(bottom, Tracer) and not isinstance(bottom, RecordTracer):
-        bottom = bottom._value
-    weak = bottom.type.weak if isinstance(bottom, RecordTracer) else type(bottom) in (int, float, complex)
     zero = x.dtype.type(0)
-    return zero.item() if weak and x.dtype in (np.float64, np.int64, np.complex128) else zero
+    return zero.item() if x.weak and x.dtype in (np.float64, np.int64, np.complex128) else zero
 
 
 @instead_of(isinstance)

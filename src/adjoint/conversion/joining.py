@@ -5,13 +5,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from adjoint.ops.arrays.rearrange import Convert
 from adjoint.ops.elementwise.weak_types import Weaken
-from adjoint.program.record import RecordTracer
 from adjoint.program.trace import Tracer
 from adjoint.program.types import ArrayType, Value, result_dtype, type_of
 
@@ -23,12 +20,7 @@ class NoBlock(Exception):  # noqa: N818 (a reason, not a failure: the block stay
 def weak_type_of(value: Value) -> ArrayType:
     """The type of a value; a traced one that stands for a Python number is weak."""
     if isinstance(value, Tracer):
-        bottom: Any = value
-        while isinstance(bottom, Tracer) and not isinstance(bottom, RecordTracer):
-            bottom = bottom._value
-        kind = bottom.type if isinstance(bottom, RecordTracer) else type_of(bottom)
-        weak = kind.weak and not value.shape
-        return ArrayType(value.shape, value.dtype, weak=weak)
+        return ArrayType(value.shape, value.dtype, weak=value.weak and not value.shape)
     return type_of(value)
 
 

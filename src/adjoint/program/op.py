@@ -87,6 +87,7 @@ class Op(ABC):
     contracts: ClassVar[bool] = False  # sums products over shared axes: its result costs much for its size
     never_raises: ClassVar[bool] = False  # has a result for all arguments of its types
     returns_arguments: ClassVar[bool] = False  # its results are some of its arguments themselves
+    weakens: ClassVar[bool] = False  # its result is a Python number, which gives way in promotion
     overwrites: ClassVar[bool] = False  # it is x[…] = v, whose pull can reuse the memory of the cotangent
     size_fields: ClassVar[tuple[str, ...]] = ()  # its fields that hold sizes and positions
     # what runs inside it

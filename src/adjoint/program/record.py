@@ -73,6 +73,10 @@ class RecordTracer(Tracer):
     def type(self) -> ArrayType:
         return self._var.type
 
+    @property
+    def weak(self) -> bool:
+        return self._var.type.weak
+
     def primal(self) -> Value:
         return self
 
@@ -159,7 +163,10 @@ class Record(Trace):
         known = self._known.get(id(value))
         if known is not None and not isinstance(value, Tracer) and _unchanged(value, self.constants[known[1]]):
             return known[1]
-        var = Var(value.type if isinstance(value, RecordTracer) else type_of(value))
+        kind = type_of(value)
+        if isinstance(value, Tracer) and value.weak and not kind.shape:
+            kind = ArrayType(kind.shape, kind.dtype, weak=True)
+        var = Var(kind)
         if isinstance(value, Tracer):
             self.captured[var] = value.snapshot()  # type: ignore[attr-defined]
         else:

@@ -251,6 +251,12 @@ class Tracer:
     def type(self) -> ArrayType:
         return ArrayType(self.shape, self.dtype)
 
+    @property
+    def weak(self) -> bool:
+        """Whether this stands for a Python number, which gives way in promotion."""
+        value = self._value
+        return value.weak if isinstance(value, Tracer) else type(value) in (int, float, complex)
+
     def primal(self) -> Value:
         """The value without derivatives: what differentiation adds is stripped, batches and recorded variables stay."""
         return primal(self._value)

@@ -61,3 +61,35 @@ def test_written_out_as_conversions(name: str, dtype: str) -> None:
         assert np.asarray(found).dtype == np.asarray(expected).dtype
         np.testing.assert_allclose(found, expected, rtol=1e-3 if dtype == "f2" else 1e-6)
     assert strengthened(made) is made
+
+
+@pytest.mark.parametrize("name, dtype", [(f, t) for f in FUNCTIONS for t in DTYPES if t != "c8" or f not in ORDERED])
+def test_python_numbers_of_batch_elements_give_way(name: str, dtype: str) -> None:
+    f, x = FUNCTIONS[name], np.array([1, 0, 3]).astype(dtype)
+    numbers = np.array([3, 5, 4])
+    batched = ad.vmap(lambda x, n: f(x, Weaken()(n)), in_axes=(None, 0))
+    for found in (batched(x, numbers), ad.jit(batched)(x, numbers)):
+        for row, n in zip(found, numbers, strict=True):
+            expected = np.asarray(f(x, n.item()))
+            assert (row.dtype, row.shape) == (expected.dtype, expected.shape)
+            np.testing.assert_allclose(row, expected, rtol=1e-3 if dtype == "f2" else 1e-6)
+
+
+def _counted(x):
+    count, scale = 0, 1.0
+    while count < 5 and np.sum(np.abs(x)) * scale > 1.0:
+        scale = scale * 0.5 if x[count % 3] > 0 else scale * 0.7
+        count += 1
+    carried, _ = ad.scan(lambda c, row: (np.tanh(c * scale + row * count), None), x[0], x)
+    return x * (1 + count) / 2 + scale * carried
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "f2"])
+def test_counts_of_batch_elements_leave_the_dtype_alone(dtype: str) -> None:
+    xs = np.random.default_rng(2).normal(size=(2, 3, 3)).astype(dtype)
+    gradient = ad.grad(lambda x: np.sum(_counted(x)))
+    tangent = lambda x: ad.jvp(_counted, (x,), (x,))[1]
+    for f in (_counted, tangent, gradient):
+        for found in (ad.jit(ad.vmap(f))(xs[0]), ad.jit(ad.vmap(ad.vmap(f)))(xs)[0]):
+            assert found.dtype == xs.dtype
+            np.testing.assert_allclose(found, [f(x) for x in xs[0]], rtol=100 * float(np.finfo(dtype).eps))

@@ -29,6 +29,7 @@ class Weaken(Linear):
 
     is_view = True
     is_selection = True
+    weakens = True
 
     def evaluate(self, *xs: Value) -> Value:
         return np.asarray(xs[0]).item() if np.ndim(xs[0]) == 0 else xs[0]
