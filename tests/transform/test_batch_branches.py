@@ -168,6 +168,27 @@ def test_too_many_ways_run_as_python() -> None:
     agree(ad.jit(ad.vmap(f), strict=True)(values), ad.vmap(f)(values))  # the loop is part of the program
 
 
+def _six_attempts(x: Any) -> Any:
+    y = x[0]
+    for value in (x[0], x[1], x[2], x[3], x[4], x[5]):
+        try:
+            if value > 0.5:
+                raise ValueError
+            y = y + np.sin(value)
+        except ValueError:
+            y = y * value
+    return y
+
+
+def test_the_report_names_the_lines_where_too_many_paths_part() -> None:
+    values = np.random.default_rng(0).normal(size=(50, 6))
+    fast = ad.jit(ad.vmap(_six_attempts))
+    with pytest.warns(RuntimeWarning, match=r"part at .*: if value > 0\.5.*np\.where instead of raise inside of try"):
+        agree(fast(values), np.array([_six_attempts(x) for x in values]))
+    assert "1 as plain Python (the batch elements of vmap take too many paths, which part at" in str(fast.report())
+    assert "if value > 0.5:" in str(fast.report())
+
+
 def test_a_recursion_of_many_long_paths_runs_as_python() -> None:
     """Halving an interval until it is smooth: each element of a batch has its own tree of calls."""
 

@@ -34,6 +34,7 @@ from adjoint.transform.drivers import check_leaf
 
 MOST = 32  # paths
 MOST_APPLIED = 30_000  # operations on all paths together, once there is more than one
+NAMED = 3  # lines in a message
 FREE = 6  # so many questions on a path are followed both ways; then it is asked which ways are taken at all
 
 
@@ -55,11 +56,17 @@ class OtherTrees(TooManyPaths, TreeError):
     what = "return different trees"
 
 
-def _too_many(paths: str) -> TooManyPaths:
-    return TooManyPaths(
-        f"vmap: the batch elements of the mapped function may take {paths}, at {describe(here())}. While it is "
-        "compiled, each is followed. Write the branch as ad.cond(predicate, f, g, *args), or the loop as ad.while_loop."
+def _too_many(paths: str, branches: Sequence[Any]) -> TooManyPaths:
+    """`branches`: the lines where they part."""
+    lines = list(dict.fromkeys(map(describe, branches))) or [describe(here())]
+    more = f" and {len(lines) - NAMED} other lines" if len(lines) > NAMED else ""
+    problem = TooManyPaths(
+        f"vmap: the batch elements of the mapped function may take {paths}. While it is compiled, each is followed to "
+        "the end of the function. Write such a branch as ad.cond(predicate, f, g, *args), or with np.where instead of "
+        "raise inside of try, and a loop as ad.while_loop."
     )
+    problem.what = f"take too many paths, which part at {'; '.join(lines[:NAMED])}{more}"
+    return problem
 
 
 class OtherQuestion(BaseException):
@@ -72,6 +79,7 @@ class Question(NamedTuple):
     truth: Value  # of each batch element
     answer: bool
     open: bool  # the other answer has to be followed too
+    location: Any  # the line that asked
 
 
 class PathBatch(Batch):
@@ -91,7 +99,7 @@ class PathBatch(Batch):
     def apply(self, op: Op, args: Sequence[Value]) -> Value:
         self.applied += 1
         if self.applied > self.most:
-            raise _too_many("many paths with many operations")
+            raise _too_many("many paths with many operations", [q.location for q in self.questions])
         acts_inside = any(map(has_effects, op.programs().values()))
         if (op.effect or acts_inside) and len(self.questions) >= len(self.script):
             self._wait(op, args)  # else the path that this one branched off from has done it
@@ -130,7 +138,7 @@ class PathBatch(Batch):
     def is_taken(self) -> bool:
         """Whether a batch element takes this path. An answer that nobody has is found before what follows from it."""
         taken: Any = None
-        for truth, answer, _ in self.questions:
+        for truth, answer, *_ in self.questions:
             truth = truth if answer else np.logical_not(truth)
             taken = truth if taken is None else np.logical_and(taken, truth)
             if not bool(np.any(taken)):
@@ -158,7 +166,7 @@ class PathBatch(Batch):
             chosen, both = self.script[position], False
         else:
             chosen, both = self._choose(truth)
-        self.questions.append(Question(truth, chosen, both))
+        self.questions.append(Question(truth, chosen, both, here()))
         self.taken = self._and(truth if chosen else np.logical_not(truth))
         if key is not None:
             self._known[key] = chosen
@@ -191,6 +199,7 @@ class Paths:
         self.call, self.values, self.mapped, self.size = call, values, mapped, size
         self.structure: Any = None
         self.followed = self.applied = 0
+        self.branches: list[Any] = []  # the lines where paths part
         self.changes = Journal()
 
     def run(self) -> tuple[list[Value], list[bool], Any]:
@@ -205,12 +214,13 @@ class Paths:
         """The results of all paths that begin with these answers, merged; None when no element takes any of them."""
         self.followed += 1
         if self.followed > MOST:
-            raise _too_many(f"more than {MOST} paths")
+            raise _too_many(f"more than {MOST} paths", self.branches)
         trace = PathBatch(self.size, script, MOST_APPLIED - self.applied if self.followed > 1 else np.inf)
         outputs = self._along(trace)
         self.applied += trace.applied
+        self.branches += [q.location for q in trace.questions if q.open]
         for position in reversed(range(len(script), len(trace.questions))):
-            truth, answer, both = trace.questions[position]
+            truth, answer, both, _ = trace.questions[position]
             if both:
                 other = self.follow([*[q.answer for q in trace.questions[:position]], not answer])
                 outputs = self._merge(truth if answer else np.logical_not(truth), outputs, other)
