@@ -7,6 +7,8 @@ The kernel calls one Python function, with the number of the equation and a tabl
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from contextlib import nullcontext
 from typing import Any
 
@@ -22,8 +24,9 @@ from adjoint.compile.regions import NeedsPython
 from adjoint.compile.statuses import CHECK_FAILED
 from adjoint.compile.views import strides_of
 from adjoint.ops.control.guards import Expect
-from adjoint.ops.effects import Check, Effect, Raise
+from adjoint.ops.effects import Callback, Check, Effect, Print, Raise
 from adjoint.program.program import Atom, Equation, Literal
+from adjoint.program.types import is_whole
 
 
 def write_callback(emitter: Emitter, eq: Equation, only_if: Value | None = None) -> None:
@@ -60,7 +63,8 @@ def write_callback(emitter: Emitter, eq: Equation, only_if: Value | None = None)
         shared.work += 1e4 * emitter.times
         shared.steps.append(f"{eq.op.title}: NumPy")
     else:
-        shared.steps.append(f"{eq.op.title}: NumPy where it fails")
+        when = "where it fails" if isinstance(eq.op, Check | Raise) else "where it is taken"
+        shared.steps.append(f"{eq.op.title}: NumPy {when}")
 
 
 def _contiguous(emitter: Emitter, atom: Atom) -> Value:
@@ -111,22 +115,60 @@ def _write_answer(f: Any, value: Any, dtype: np.dtype[Any], question: str, answe
 @lowers(Check, Raise)
 def write_refusal(emitter: Emitter, op: Effect, eq: Equation) -> None:
     """A check that fails asks Python for what to say, or ends the function with a status where there is no Python."""
-    f = emitter.f
-    flags = eq.inputs[: op.guards + isinstance(op, Check)]
-    plain = not op.batches and all(a.type.dtype.kind == "b" and a.type.shape == () for a in flags)
-    if not plain:
+    _write_effect(emitter, op, eq, eq.inputs[op.guards : op.guards + isinstance(op, Check)])
+
+
+@lowers(Print, Callback)
+def write_guarded(emitter: Emitter, op: Effect, eq: Equation) -> None:
+    """Python is called where a batch element is alive; a branch that none takes costs a look at its guards."""
+    if op.guards and not emitter.shared.standalone:
+        _write_effect(emitter, op, eq, ())
+    else:
+        write_callback(emitter, eq)
+
+
+def _write_effect(emitter: Emitter, op: Effect, eq: Equation, false: Sequence[Atom]) -> None:
+    """An effect where its guards are true and the `false` ones are not."""
+    guards = eq.inputs[: op.guards]
+    flags = (*guards, *false)
+    if not all(a.type.dtype.kind == "b" and is_whole(a.type) for a in flags):
         write_callback(emitter, eq)
         return
-    values = [_truth(emitter, a) for a in flags]
-    failed = f.constant("i1", 1)
-    for value in values[: op.guards]:
-        failed = f.binary("and", failed, value)
-    for value in values[op.guards :]:
-        failed = f.binary("and", failed, f.binary("xor", value, f.constant("i1", 1)))
-    if emitter.shared.standalone:
-        emitter.leave_if(failed, CHECK_FAILED)
+    shapes = {a.type.shape for a in flags if a.type.shape}
+    acts = emitter.f.constant("i1", 1)
+    for shape in ((), *shapes):
+        alike = [(a, wanted) for group, wanted in ((guards, 1), (false, 0)) for a in group if a.type.shape == shape]
+        acts = emitter.f.binary("and", acts, _some(emitter, alike, shape)) if alike else acts
+    if not emitter.shared.standalone:
+        write_callback(emitter, eq, only_if=acts)
+    elif len(shapes) > 1:  # some guard is true and some check fails, perhaps not of one batch element
+        write_callback(emitter, eq)
     else:
-        write_callback(emitter, eq, only_if=failed)
+        emitter.leave_if(acts, CHECK_FAILED)
+
+
+def _some(emitter: Emitter, flags: Sequence[tuple[Atom, int]], shape: Sequence[int]) -> Value:
+    """Whether truth values of one shape are all as wanted in some element."""
+    f = emitter.f
+    if not shape:
+        met = f.constant("i1", 1)
+        for atom, wanted in flags:
+            met = f.binary("and", met, _is(f, _truth(emitter, atom), wanted))
+        return met
+    pointers = [_contiguous(emitter, atom) for atom, _ in flags]
+    found = f.allocate("i8", 1, align=8)
+    f.store(f.constant("i8", 0), found, 1)
+    with f.loop(f.index(0), f.index(math.prod(shape))) as i:
+        met = f.constant("i1", 1)
+        for pointer, (_, wanted) in zip(pointers, flags, strict=True):
+            truth = f.icmp("ne", f.load("i8", f.element(pointer, i, "i8"), 1), f.constant("i8", 0))
+            met = f.binary("and", met, _is(f, truth, wanted))
+        f.store(f.binary("or", f.load("i8", found, 1), f.cast("zext", met, "i8")), found, 1)
+    return f.icmp("ne", f.load("i8", found, 1), f.constant("i8", 0))
+
+
+def _is(f: Function, truth: Value, wanted: int) -> Value:
+    return truth if wanted else f.binary("xor", truth, f.constant("i1", 1))
 
 
 def _truth(emitter: Emitter, atom: Any) -> Value:
