@@ -155,6 +155,35 @@ def test_an_array_that_is_read_afterwards_is_not_written_over() -> None:
         np.testing.assert_allclose(ad.jit(ad.grad(f))(x), plain(f, x), rtol=1e-5, atol=1e-6)
 
 
+def _added(array: Any, i: Any, value: Any) -> Any:
+    array = array.copy()
+    np.add.at(array, i, value)
+    return array
+
+
+MADE_TOGETHER = {
+    "branch": lambda a, b, i, x: ad.cond(
+        x[i] > 0, lambda a, b: (_added(a, i, x[i]), _added(b, i - 1, 2.0)), lambda a, b: (a, b), a, b
+    ),
+    "loop": lambda a, b, i, x: scan(lambda s, j: (_added(s[0], j, x[i]), _added(s[1], i, x[j])), (a, b), 5),
+    "crossed": lambda a, b, i, x: scan(lambda s, j: (_added(s[1], j, x[i]), _added(s[0], i, x[j])), (a, b), 5),
+    "apart": lambda a, b, i, x: (_added(a, i, x[i - 1]), _added(b, i - 1, np.sin(x[i]))),
+}
+
+
+@pytest.mark.parametrize("name", MADE_TOGETHER)
+def test_carries_of_one_sum_that_are_made_together(name: str) -> None:
+    """None of them can begin with what the other one has become."""
+
+    def f(x: Any) -> Any:
+        a, b = scan(lambda s, i: MADE_TOGETHER[name](*s, i, x), (np.zeros(40), np.zeros(40)), 20)
+        return x * 0.5 + (a + b)
+
+    x = X[:40]
+    np.testing.assert_allclose(ad.jit(f)(x), f(x), rtol=1e-12)
+    np.testing.assert_allclose(ad.jit(ad.jacobian(f))(x), ad.jacobian(f)(x), rtol=1e-12, atol=1e-12)
+
+
 def test_results_of_one_branch_are_added_at_once() -> None:
     """A branch whose several results go into one sum is taken once."""
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 
 from adjoint.ops.arrays.index import ScatterSet
 from adjoint.ops.arrays.scatter_add import ScatterAdd
-from adjoint.program.program import Equation, Program, Var
+from adjoint.program.program import Atom, Equation, Program, Var
 from adjoint.simplify.costs import elements
 from adjoint.simplify.loops.parts import acts, open_loop
 
@@ -24,6 +24,7 @@ def sort_equations(equations: Sequence[Equation]) -> list[Equation]:
     """Each equation behind those that it reads, else in the order in which they stand."""
     makers = {v: eq for eq in equations for v in eq.outputs}
     done: set[int] = set()
+    begun: set[int] = set()  # what these read is being sorted
     ordered: list[Equation] = []
     for eq in equations:
         waiting = [eq]
@@ -33,11 +34,23 @@ def sort_equations(equations: Sequence[Equation]) -> list[Equation]:
                 waiting.pop()
                 continue
             missing = [m for a in last.inputs if isinstance(a, Var) and (m := makers.get(a)) and id(m) not in done]
+            begun.add(id(last))
+            if any(id(m) in begun for m in missing):
+                raise AssertionError(f"{last.op.title} reads what is made of its own result")
             waiting += missing
             if not missing:
                 done.add(id(last))
                 ordered.append(waiting.pop())
     return ordered
+
+
+def depends(atom: Atom, start: Var, equations: Sequence[Equation]) -> bool:
+    """Whether an atom is made of a variable."""
+    made: set[Atom] = {start}
+    for eq in equations:
+        if any(a in made for a in eq.inputs):
+            made.update(eq.outputs)
+    return atom in made
 
 
 def order_writes(program: Program) -> list[Equation] | None:

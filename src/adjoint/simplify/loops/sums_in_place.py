@@ -40,7 +40,7 @@ from adjoint.program.rule_table import RuleTable
 from adjoint.program.types import ArrayType
 from adjoint.simplify.costs import elements
 from adjoint.simplify.dead_code import drop_dead_code
-from adjoint.simplify.loops.late_writes import SMALLEST, order_writes, sort_equations
+from adjoint.simplify.loops.late_writes import SMALLEST, depends, order_writes, sort_equations
 from adjoint.simplify.loops.parts import Renaming, inside_first, open_loop, resolve, substitute
 from adjoint.simplify.loops.scattered_parts import (
     add_parts,
@@ -295,7 +295,10 @@ class _Sums(_Reads):
         """The carries of a loop that are sums: one that starts with what is there."""
         loop = open_loop(eq)
         assert loop is not None
-        carries = [c for c in loop.carries if c.result in results and BASES[eq.op](eq, c.result)]
+        carries: list[Any] = []
+        for c in [c for c in loop.carries if c.result in results and BASES[eq.op](eq, c.result)]:
+            if not any(depends(before.next, c.inside, loop.equations) for before in carries):
+                carries.append(c)  # else it is made together with those before it, which are to be its base
         if not carries:
             return None
 
