@@ -23,7 +23,8 @@ from adjoint.base.source import user_facing
 from adjoint.deployment.counting import Counts
 from adjoint.deployment.files import write_file
 from adjoint.deployment.header import identifiers, write_header
-from adjoint.deployment.library import compile_text, link, write_fixed, write_template
+from adjoint.deployment.library import compile_text, write_fixed, write_template
+from adjoint.deployment.linking import link
 from adjoint.deployment.templates import Template, example_sizes, other_sizes
 from adjoint.ops.control.call import Call
 from adjoint.ops.control.guards import Expect
@@ -209,12 +210,19 @@ class Exported:
 
     @user_facing
     def library(
-        self, path: str | os.PathLike[str], *, target: str | None = None, shared: bool = True
+        self,
+        path: str | os.PathLike[str],
+        *,
+        target: str | None = None,
+        shared: bool = True,
+        libraries: Sequence[str] | None = None,
     ) -> dict[str, Path]:
         """Write `path`.o and `path`.h, and with `shared` the shared library beside them; their paths by kind.
 
         The library needs no Python: what has no machine code is refused by name. `target` is this processor, or
-        one of x86-64, x86-64-v2 … v4, aarch64, arm64-apple, of which the object file alone is written.
+        one of x86-64, x86-64-v2 … v4, aarch64, arm64-apple, of which the object file alone is written. Large
+        factorizations call LAPACK: `libraries` are names or paths of what to link with; by default the system's
+        LAPACK, OpenBLAS, or what SciPy brings along, with a warning, since that is not on every machine.
         """
         stem = Path(path)
         written = {"object": stem.with_name(f"{stem.name}.o"), "header": stem.with_name(f"{stem.name}.h")}
@@ -224,7 +232,7 @@ class Exported:
         written["header"].write_text(self.header(), encoding="utf-8")
         if shared and target is None:
             written["shared"] = stem.with_name(f"lib{stem.name}.so")
-            link(written["object"], written["shared"], needs)
+            link(written["object"], written["shared"], needs, libraries)
         return written
 
     def _text(self) -> tuple[str, list[str]]:

@@ -6,11 +6,7 @@ from __future__ import annotations
 
 import itertools
 import re
-import shutil
-import subprocess
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -123,19 +119,3 @@ def compile_text(text: str, target: str | None) -> tuple[bytes, str]:
     if target not in TARGETS:
         raise ValueError(f"export: target must be None (this machine) or one of {', '.join(TARGETS)}, not {target!r}.")
     return compile_library(text, *TARGETS[target])
-
-
-def link(objects: Path, shared: Path, needs: Sequence[str]) -> None:
-    """A shared library from an object file, by the system's own linker."""
-    compiler = next((path for name in ("cc", "gcc", "clang") if (path := shutil.which(name))), None)
-    libraries = ["-llapack", "-lblas"] if needs else []
-    if compiler is None:
-        by_hand = " ".join(["cc -shared -o", shared.name, objects.name, *libraries, "-lm"])
-        raise ProgramError(
-            f"export: {objects.name} is written, but no C compiler was found to link {shared.name}. Where there is "
-            f"one: {by_hand}"
-        )
-    command: list[Any] = [compiler, "-shared", "-o", str(shared), str(objects), *libraries, "-lm"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise ProgramError(f"export: linking {shared.name} failed: {done.stderr.strip()}")
