@@ -22,12 +22,21 @@ def iterated(x: Any) -> Any:
     return ad.while_loop(lambda s: s[1] < 5, step, (np.sum(x), 0))[0]
 
 
+def _stacked(h: Any) -> Any:
+    return h["w"]["w"] + np.outer(h["w"]["b"], h["b"]["w"]) * h["b"]["b"]
+
+
 FUNCTIONS: dict[str, Any] = {
     "hessian": ad.hessian(rosenbrock),
     "hessian of a mean": ad.hessian(lambda x: np.mean((x - np.mean(x)) ** 4)),
     "hessian of sums": ad.hessian(lambda x: np.sum(np.cumsum(x) ** 2 * x)),
     "hessian of positions": ad.hessian(lambda x: np.tanh(np.sum(x * np.arange(x.shape[0])))),
     "hessian of a loop": ad.hessian(iterated),
+    "hessian of pairs": ad.hessian(lambda x: np.sum((x[:, None] - x[None, :]) ** 4)),
+    "hessian in a tree": lambda x: _stacked(
+        ad.hessian(lambda p: np.sum(np.tanh(x * p["w"] + p["b"]) ** 2))({"w": np.cos(x), "b": x[0]})
+    ),
+    "first and last": lambda x: x * (np.arange(x.size) == 0) + 2 * x * (np.arange(x.size) == x.size - 1),
     "gradient of a loop": ad.grad(iterated),
     "jacfwd": ad.jacfwd(lambda x: np.sin(x) * x[0]),
     "jacrev": ad.jacrev(lambda x: np.sin(x[::-1]) * x),
@@ -53,7 +62,9 @@ def test_one_program_for_all_sizes(name: str) -> None:
             np.testing.assert_allclose(exported(x), f(x), rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", ["hessian", "jacrev", "linspace", "triangle", "hessian of a loop"])
+@pytest.mark.parametrize(
+    "name", ["hessian", "jacrev", "linspace", "triangle", "hessian of a loop", "hessian in a tree"]
+)
 def test_libraries(name: str, tmp_path: Any) -> None:
     f = FUNCTIONS[name]
     exported = ad.export(f, VECTOR, name="f")

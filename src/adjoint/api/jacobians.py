@@ -285,7 +285,8 @@ def _map_directions(
     size = numbers(types)
     if not size:
         return [np.zeros((0, *t.shape), t.dtype) for t in out_types]
-    chunk = size if chunk is None else min(chunk, size)
+    # the number of chunks is no polynomial of the sizes: a program for any size takes all directions at once
+    chunk = size if chunk is None or _traces_directions.get() else min(chunk, size)
     if chunk < size and _is_recorded():
         return _loop_over_directions(function, types, size, chunk, unit)
     parts: list[list[Value]] = []

@@ -9,11 +9,13 @@ computed here from counts along their axes.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from adjoint.deployment.templates import example_sizes
 from adjoint.ops.arrays.rearrange import Broadcast, Convert, Reshape
 from adjoint.ops.arrays.search import Count
 from adjoint.ops.elementwise.arithmetic import add, divide, multiply
@@ -24,6 +26,7 @@ from adjoint.program.types import ArrayType
 
 INTEGER = np.dtype(np.int64)
 VECTOR, MATRIX = 4001, 257  # sizes at which laws of vectors, and of arrays with more axes, are tried
+MOST_ELEMENTS = 2**24  # of an array that a law is tried on
 
 
 class Affine(NamedTuple):
@@ -88,7 +91,12 @@ class Counts:
         if not self.chosen:
             return None
         most = max(np.ndim(list(program.constants.values())[k]) for k in self.chosen)
-        return dict.fromkeys(names, VECTOR if most == 1 else MATRIX)
+        if most == 1:
+            return dict.fromkeys(names, VECTOR)
+        elements = max(np.size(list(program.constants.values())[k]) for k in self.chosen)
+        mean = math.prod(example_sizes(names)[0].values()) ** (1 / len(names))
+        power = math.log(elements) / math.log(mean)  # directions times arguments of two axes are four sizes
+        return dict.fromkeys(names, int(min(MATRIX, MOST_ELEMENTS ** (1 / power))))
 
     def hold(self, program: Program, sizes: Mapping[str, int], examples: Sequence[Mapping[str, int]]) -> bool:
         """Whether the constants of a program for other sizes follow the same laws, as their numbers say."""
@@ -164,8 +172,8 @@ def _affine(array: Any) -> Affine | None:
 
 
 def _identity(mask: Any, number: Any) -> Compared | None:
-    """Rows of an identity: element (r, i, j, …) where r = start + (the number of (i, j, …) in order)."""
-    if mask.ndim < 2 or not mask.any():
+    """Rows of an identity, or one column: element (r, i, j, …) where r = start + (the number of (i, j, …) in order)."""
+    if not mask.any():
         return None
     rows = np.arange(mask.shape[0])[:, None]
     flat = mask.reshape(mask.shape[0], -1)
@@ -173,7 +181,7 @@ def _identity(mask: Any, number: Any) -> Compared | None:
     start = int(r[0] - c[0])
     if not np.array_equal(flat, rows == start + np.arange(flat.shape[1])):
         return None
-    strides = np.cumprod([1, *mask.shape[:1:-1]])[::-1].tolist()
+    strides = np.cumprod([1, *mask.shape[:1:-1]])[::-1].tolist() if mask.ndim > 1 else []
     return Compared("equal", Affine(-start, (1, *[-s for s in strides])), number)
 
 
