@@ -161,3 +161,27 @@ def test_a_signal_ends_loops_inside_loops() -> None:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, previous)
+
+
+@pytest.mark.parametrize("limit", [5, 70, 200])
+@pytest.mark.parametrize("depth", [1, 2])
+def test_stacks_of_a_loop_that_walks_along_another(limit: int, depth: int) -> None:
+    """As many rows in both, yet one gets all of its rows before the other gets any: they share no memory."""
+
+    def settled(x: Any) -> Any:
+        go = lambda s: np.logical_and(s[0] < limit, np.abs(s[1]) < 0.5)
+        count, y = ad.while_loop(go, lambda s: (s[0] + 1, 0.5 * s[1] + 0.1), (np.int64(0), x))
+        return np.tanh((y + count.astype(float)) / 50)
+
+    def total(x: Any) -> Any:
+        return np.sum(ad.vmap(settled)(x))
+
+    second = lambda x: ad.grad(lambda y: np.sum(ad.grad(total)(y) * np.cos(y)))(x)
+    xs = np.random.default_rng(0).normal(size=(3, 3))
+    expected = np.array([second(x) for x in xs])
+    f = second
+    for _ in range(depth):
+        f, xs, expected = ad.vmap(f), np.stack([xs, xs[::-1]]), np.stack([expected, expected[::-1]])
+    compiled = ad.jit(ad.vmap(f))
+    for _ in range(3):  # what is read beyond the rows differs from call to call
+        np.testing.assert_allclose(compiled(xs), expected, rtol=1e-12, atol=1e-15)

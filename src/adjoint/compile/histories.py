@@ -23,7 +23,7 @@ from adjoint.base.records import record
 from adjoint.compile.emit import Emitter
 from adjoint.compile.growing import Growing
 from adjoint.compile.ir import RARELY, Value
-from adjoint.compile.runtime_sizes import open_axes, rows_begin, same_rows
+from adjoint.compile.runtime_sizes import makers, open_axes, rows_begin, same_rows
 from adjoint.compile.statuses import NO_MEMORY
 from adjoint.compile.symbolic_sizes import Unsupported, is_found_later
 from adjoint.program.program import Equation, Literal, Var
@@ -181,7 +181,7 @@ class Stacks:
             if storage is None and length is not None:
                 axes = [a for a in axes if a > 0]
             if storage is None and axes:
-                key = (body.plan.producer.get(self.rows[j]), v.type.shape[: axes[-1] + 1])  # type: ignore[arg-type]
+                key = (makers(body.program, self.rows[j]), v.type.shape[: axes[-1] + 1])
                 storage = new_storage(emitter, v.type, axes, shared.setdefault(key, []), number is None)
             if storage is None and number is not None:
                 emitter.pointers[v] = Value("null", "ptr")

@@ -59,6 +59,21 @@ def rows_begin(program: Program, var: Atom) -> int | None:
     return _begin(inside, row.type)
 
 
+def makers(program: Program, var: Atom) -> tuple[Any, ...]:
+    """The equations by which a stack gets its rows, from the outermost loop or branch to the innermost.
+
+    Stacks of the same ones get their rows at the same time. Others may have as many, and yet get them one after the
+    other: a loop that walks along the rows of another.
+    """
+    made = next((eq for eq in program.equations if var in eq.outputs), None)
+    if made is None:
+        return ()
+    inner = made.op.programs().values() if made.op.is_loop or made.op.is_control else ()
+    number = made.outputs.index(var)  # type: ignore[arg-type]
+    inside = [makers(body, body.outputs[number]) for body in inner if len(body.outputs) == len(made.outputs)]
+    return id(made), *inside
+
+
 def same_rows(program: Program, var: Atom) -> Literal | None:
     """The number that a loop gives in every iteration, where loops alone read its rows: it need not be stored."""
     made = next((eq for eq in program.equations if var in eq.outputs), None)
