@@ -58,3 +58,32 @@ def test_a_result_of_an_operator_takes_values_of_the_transformation_that_runs(f)
     slopes = [2 * 0.3 * (2 + np.sum(s * s)), 0.0, 4 * 0.9]
     for gradient in (ad.grad(lambda x: np.sum(batched(x))), ad.jit(ad.grad(lambda x: np.sum(batched(x))))):
         np.testing.assert_allclose(gradient(x), slopes)
+
+
+def _listed_views(x):
+    x, s = x.copy(), x[0, 0] + 2.0
+    while s > 0.1:
+        seen = [x.T, x[1:]]
+        x[0] = 0.5 * seen[0][1] + np.sum(seen[1][:, 0])
+        s = s * 0.5
+    return x
+
+
+def _views_in_branches(x):
+    x = x.copy()
+    for i in range(6):
+        if x[i % 4, 0] > 0:
+            rows = {"all": x.T, "first": x[0]}
+            x[i % 4] = np.tanh(rows["all"][i % 4] + rows["first"])
+        else:
+            x[i % 4] += 0.3
+    return x
+
+
+@pytest.mark.parametrize("f", [_listed_views, _views_in_branches], ids=lambda f: f.__name__)
+def test_views_that_a_container_holds_while_their_array_is_written_to(f) -> None:
+    """A body is traced until its types settle: views of an attempt before are none of this one."""
+    x = np.random.default_rng(1).normal(size=(4, 4))
+    np.testing.assert_allclose(ad.jit(f)(x), f(x), rtol=1e-13)
+    gradient = ad.grad(lambda x: np.sum(np.sin(f(x))))
+    np.testing.assert_allclose(ad.jit(gradient)(x), gradient(x), rtol=1e-12, atol=1e-14)

@@ -271,9 +271,13 @@ def _keep_layout(x: Tracer, strides: Strides) -> None:
 
 
 def living_views(x: Tracer) -> list[Tracer]:
-    """The views of an array that somebody still refers to; the others are forgotten."""
+    """The views of an array that somebody still refers to; the others are forgotten.
+
+    A branch or a body may be traced more than once. What it made before is no value of any transformation.
+    """
     references = getattr(x, "_views", ())
-    alive = [view for reference in references if (view := reference()) is not None]
+    found = [view for reference in references if (view := reference()) is not None]
+    alive = [view for view in found if not view._trace.has_ended]
     if len(alive) < len(references):
         x._views = [weakref.ref(view) for view in alive]
     return alive

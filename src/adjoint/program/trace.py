@@ -47,6 +47,7 @@ class Trace(ABC):
     counts = False  # its values stand for plain arrays, to know what would be done with them; effects are left out
     # the thread in which the short way of recording may be taken; 0 when it may not (see transform/tape_fast.py)
     fast = 0
+    has_ended = False
     shades = False  # keeps writes to arrays of outer transformations inside
     defers = False  # may have to run the function again: effects wait until it has run
     programs: Any = None  # transforms the programs inside primitives (see transform/subprograms.py)
@@ -115,6 +116,7 @@ class Trace(ABC):
     def end(self) -> None:
         """From now on, a value of this trace that has leaked raises when it is used."""
         self.fast = 0
+        self.has_ended = True
         self.apply = self._late  # type: ignore[method-assign]
         self.apply_one = lambda op, x: self._late(op, (x,))  # type: ignore[method-assign]
         self.apply_two = lambda op, x, y: self._late(op, (x, y))  # type: ignore[method-assign]
