@@ -31,10 +31,12 @@ SUMMARY_EVERY = 120.0
 def work(first: int, count: int, nested: bool) -> None:
     """The child: one line of JSON before and after every seed."""
     sys.path[:0] = [str(ROOT / "src"), str(ROOT)]
+    from adjoint.compile import histories
     from tests.random_programs.agreement import Outcome, check_seed
     from tests.random_programs.loops import check_loops
     from tests.random_programs.modes import check_nested
 
+    histories.FIRST_ROWS = 1  # so that memory grows, and moves, in short loops too
     for seed in range(first, first + count):
         print(json.dumps({"begin": seed}), flush=True)
         try:
@@ -106,6 +108,7 @@ def run_batch(first: int, count: int, tally: Tally, end: float, nested: bool) ->
     command = [sys.executable, __file__, "--work", "--first", str(first), "--count", str(count)]
     command += ["--nested"] if nested else []
     environment = {**os.environ, "ADJOINT_CACHE": "0", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    environment["MALLOC_PERTURB_"] = "165"  # what is read before it is written, or after it is freed, is garbage
     child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment)
     lines: queue.Queue[str | None] = queue.Queue()
 
