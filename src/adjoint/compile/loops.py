@@ -20,6 +20,7 @@ from adjoint.compile.products import wants_packing
 from adjoint.compile.regions import may_cut, region
 from adjoint.compile.runtime_sizes import open_axes
 from adjoint.compile.symbolic_sizes import expected, is_found_later, plain
+from adjoint.ops.checkpointing.unwritten import Unwritten
 from adjoint.ops.control.cond import Cond
 from adjoint.ops.control.remat import Checkpoint
 from adjoint.ops.control.scan import Scan
@@ -294,6 +295,12 @@ def write_checkpoint(emitter: Emitter, op: Checkpoint, eq: Equation) -> None:
     """Nothing is left to recompute in a program that is final: its equations, as they are."""
     (program,) = op.programs().values()
     inline(emitter, program, eq.inputs, eq.outputs)
+
+
+@lowers(Unwritten)
+def write_nothing(emitter: Emitter, op: Unwritten, eq: Equation) -> None:
+    """A buffer: pages of memory are taken when they are written to."""
+    emitter.pointer(eq.outputs[0])
 
 
 def inline(emitter: Emitter, program: Program, atoms: Sequence[Atom], results: Sequence[Var]) -> None:

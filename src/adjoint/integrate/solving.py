@@ -24,6 +24,7 @@ from adjoint.integrate.derivative import detach, record_flat, types_of
 from adjoint.integrate.events import occurred, read_events
 from adjoint.integrate.jacobians import FEW, choose_form
 from adjoint.integrate.jumps import tell_of_jumps
+from adjoint.integrate.keeping import read_checkpoint
 from adjoint.integrate.python_calls import call_in_python
 from adjoint.integrate.reading import (
     known_value,
@@ -78,7 +79,7 @@ def solve(
     jacobian: Any = "auto",
     events: Any = (),
     adjoint: str = "discretize",
-    checkpoint: Any = None,
+    checkpoint: Any = "auto",
     control: str = "state",
     progress: bool | str = False,
     callback: Callable[..., Any] | None = None,
@@ -96,7 +97,8 @@ def solve(
     (by its pattern and coloring; also given as a matrix), "free" (by products alone), or what fits, "auto".
 
     y0, args, what f closes over, both ends of the span, saved times and stops are differentiated; steps are not.
-    `adjoint` says how: "discretize" is the exact derivative of the steps, with `checkpoint` as in `while_loop`;
+    `adjoint` says how: "discretize" is the exact derivative of the steps; checkpoint="auto" keeps all of them if they
+    fit, else states in online slots (None keeps all; S, or a plan of `ad.memory`, so many states);
     "reversible" the same for methods whose steps can be undone, without keeping states;
     "interpolate", "quadrature", "backsolve" and "bvp" solve the adjoint equation backwards, "forward" the variational
     equation: the page on adjoints tells them apart. With control="state and tangents", forward derivatives take part
@@ -139,8 +141,9 @@ def solve(
         np.float64(0.0) if min_step is None else read_size(title, "min_step", min_step),
         np.int64(read_count(title, "max_steps", max_steps)), saves, stop_times,
     )  # fmt: skip
+    kept = read_checkpoint(title, checkpoint, layout, int(settings.max_steps))
     plan = Plan(
-        chosen, norm, first_step is not None, saves.shape[0], stop_times.shape[0], checkpoint, bool(masses),
+        chosen, norm, first_step is not None, saves.shape[0], stop_times.shape[0], kept, bool(masses),
         happenings, len(event_theta), bool(rights), adjoint, form=form, stiff_program=stiff_program, start=start,
         algebraic=find_algebraic(title, start, masses[0]) if masses else None, progress=progress, callback=callback,
     )  # fmt: skip

@@ -19,6 +19,7 @@ from adjoint.integrate.dense import Rows, empty_rows, with_row
 from adjoint.integrate.derivative import detach
 from adjoint.integrate.events import EventPlan, Watch, after_event, handle, sides_after, sides_passed, trouble_with
 from adjoint.integrate.interpolation import evaluate
+from adjoint.integrate.keeping import plan_steps
 from adjoint.integrate.statuses import EVENT, FINISHED, GRAZING, MAX_STEPS, NOT_FINITE, RUNNING, TOO_SMALL
 from adjoint.integrate.stepper import Stepper, coefficients, method_degree
 from adjoint.integrate.stops import between_stops, next_target, restarted
@@ -290,7 +291,8 @@ def run(
             saved, out, stop, trial.radius, seen, rows, pinch, log,
         )  # fmt: skip
 
-    last = while_loop(goes_on, advance, begin, checkpoint=plan.checkpoint, progress=plan.progress)
+    kept = plan_steps(plan.checkpoint, state, system.width)
+    last = while_loop(goes_on, advance, begin, checkpoint=kept, progress=plan.progress)
     kept = last.state if plan.keeps_state else None
     return Ending(
         last.t, method.value(last.state), last.code, last.counts, last.out, last.h, last.radius, last.seen, last.rows,

@@ -17,6 +17,7 @@ from adjoint.integrate.calling import call_recorded
 from adjoint.integrate.control import Controller
 from adjoint.integrate.derivative import detach
 from adjoint.integrate.explicit import Method, Step
+from adjoint.integrate.keeping import plan_steps, read_checkpoint
 from adjoint.integrate.reading import known_value, read_number, read_span, read_times, read_tolerance
 from adjoint.integrate.statuses import FINISHED, NOT_FINITE
 from adjoint.integrate.stepping import Plan, Settings, run
@@ -56,7 +57,7 @@ def solve_sde(
     atol: Any = None,
     max_steps: int = 100_000,
     adjoint: str = "discretize",
-    checkpoint: Any = None,
+    checkpoint: Any = "auto",
 ) -> Trajectory:
     """A path of dy = f(t, y, *args) dt + g(t, y, *args) dW, y(t₀) = y0: one for each `rng`; `vmap` gives many.
 
@@ -118,13 +119,15 @@ def solve_sde(
             read_number(title, "first_step", (t1 - t0) * 0.01 if first_step is None else first_step),
             np.float64(np.inf), np.float64(0.0), np.int64(operator_index(max_steps)), saves, _inner(saves, t0, t1),
         )  # fmt: skip
-        plan = Plan(_Stepped(chosen), "rms", True, saves.shape[0], settings.stops.shape[0], checkpoint)
+        kept = read_checkpoint(title, checkpoint, layout, int(settings.max_steps))
+        plan = Plan(_Stepped(chosen), "rms", True, saves.shape[0], settings.stops.shape[0], kept)
         whole = lambda *flat: _run_adaptive(plan, make, layout, flat)
         ending = call_recorded((shared, plan), whole, [*settings, *leaves, *theta])
     else:
         grid = _grid(title, t0, t1, steps, first_step, saves)
-        key = (shared, by_steps, adjoint, checkpoint, saves.shape[0])
-        whole = lambda *flat: _run_fixed(chosen, make, layout, flat, by_steps, adjoint, checkpoint)
+        kept = read_checkpoint(title, checkpoint, layout, grid.shape[0], known=True)
+        key = (shared, by_steps, adjoint, kept, saves.shape[0])
+        whole = lambda *flat: _run_fixed(chosen, make, layout, flat, by_steps, adjoint, kept)
         ending = call_recorded(key, whole, [grid, saves, *leaves, *theta])
     at_end = save is None
     times, rows = (np.reshape(ending.t, (1,)), ending.y[None]) if at_end else (saves, ending.saved)
@@ -280,7 +283,7 @@ def _run_fixed(
             state = step(theta, x, state)
             return state, read(state) if read is not None else None
 
-        last, rows = scan(advance, state, xs, checkpoint=checkpoint)
+        last, rows = scan(advance, state, xs, checkpoint=plan_steps(checkpoint, state, layout.size))
     y = method.value(last)
     saved = np.zeros((0, layout.size), layout.dtype)
     if has_rows:

@@ -26,6 +26,7 @@ from adjoint.ops.checkpointing.chain import Reversible
 from adjoint.ops.checkpointing.reverse import CheckpointedReverse
 from adjoint.ops.checkpointing.scan import CheckpointedScan, CheckpointedWhile
 from adjoint.ops.checkpointing.schedule import FIRST, CheckpointsAt, Halving, Plan, Recompute
+from adjoint.ops.checkpointing.unwritten import Unwritten
 from adjoint.ops.control.base import rearranged, zeros
 from adjoint.ops.control.counted_loop import inner
 from adjoint.ops.control.scan import Scan
@@ -196,8 +197,8 @@ def _table(numbers: Sequence[int]) -> Value:
 
 
 def _rows(state: Sequence[Value], count: int) -> list[Value]:
-    """Room for so many states."""
-    return [np.broadcast_to(x, (count, *np.shape(x))) for x in state]
+    """Buffers for so many states."""
+    return [Unwritten(count)(x) for x in state]
 
 
 def _put(stacks: Sequence[Value], row: Value, state: Sequence[Value]) -> None:
@@ -234,17 +235,15 @@ def write_checkpointed_scan(op: CheckpointedScan, xs: Sequence[Value]) -> list[V
 def write_checkpointed_while(op: CheckpointedWhile, xs: Sequence[Value]) -> list[Value]:
     tests, constants, carry = op.parts(xs)
     n, k = op.slots + 1, op.carries
-    order = np.arange(n, dtype=INT)
 
     def step(positions: Value, levels: Value, rows: Value, count: Value, iteration: Value, *rest: Value) -> list[Value]:
         stacks, state = list(rest[:k]), rest[k:]
         full = count >= n
-        highest = np.flip(np.maximum.accumulate(np.flip(levels)))
-        gone = np.min(np.where((levels < highest) & (order > 0), order, n - 1))
-        level = np.where(full, np.where(gone == n - 1, levels[n - 1] + 1, 0), np.where(count == 0, FIRST, 0))
+        gone = _given_up(levels, full)
+        last = gone == n - 1
+        level = np.where(full, np.where(last, levels[n - 1] + 1, 0), np.where(count == 0, FIRST, 0))
         row = np.where(full, rows[gone], count)
-        moved = np.where(full & (order >= gone), np.minimum(order + 1, n - 1), order)
-        positions, levels, rows = positions[moved], levels[moved], rows[moved]
+        positions, levels, rows = _closed(gone, full, positions, levels, rows)
         at = np.minimum(count, n - 1)
         positions[at], levels[at], rows[at] = iteration, level, row
         _put(stacks, row, state)
@@ -252,10 +251,35 @@ def write_checkpointed_while(op: CheckpointedWhile, xs: Sequence[Value]) -> list
         return [positions, levels, rows, np.minimum(count + 1, n), iteration + 1, *stacks, *out]
 
     none = np.zeros(n, INT)
-    start = [none, none, order, INT(0), INT(0), *_rows(carry, n), *carry]
+    start = [none, none, np.arange(n, dtype=INT), INT(0), INT(0), *_rows(carry, n), *carry]
     out = repeat(lambda *s: interpret(op.condition, [*tests, *s[-k:]])[0], step, start)
     positions, _, rows, count, iterations = out[:5]
     return [*out[5 + k :], *out[5 : 5 + k], positions, rows, count, iterations]
+
+
+def _given_up(levels: Value, full: Value) -> Value:
+    """The first state but one that has a later one of a higher level, or else the last; nothing is read before all
+    slots are taken."""
+    last = np.shape(levels)[0] - 1
+
+    def look(i: Value, highest: Value, gone: Value) -> list[Value]:
+        level = levels[i]
+        return [i - 1, np.maximum(highest, level), np.where(level < highest, i, gone)]
+
+    start = [np.where(full, INT(last - 1), INT(0)), levels[last], INT(last)]
+    return repeat(lambda i, highest, gone: i > 0, look, start)[2]
+
+
+def _closed(gone: Value, full: Value, *columns: Value) -> list[Value]:
+    """Columns without a row that was given up: those behind it move up."""
+    last = np.shape(columns[0])[0] - 1
+
+    def move(i: Value, *columns: Value) -> list[Value]:
+        for column in columns:
+            column[i] = column[i + 1]
+        return [i + 1, *columns]
+
+    return repeat(lambda i, *_: i < last, move, [np.where(full, gone, INT(last)), *columns])[1:]
 
 
 @EXPANSIONS.rule(CheckpointedReverse)
