@@ -31,7 +31,7 @@ from adjoint.integrate.quadrature.adaptive import (
     Substitution,
     integrate_adaptively,
 )
-from adjoint.integrate.quadrature.jumps import may_jump, warn_of_jumps
+from adjoint.integrate.quadrature.jumps import NAME, may_jump, segments_of, warn_of_jumps
 from adjoint.integrate.quadrature.reading import read_count, read_end, read_integrand, read_points, read_tolerances
 from adjoint.linear.solvers.answer import Coded
 from adjoint.ops.custom import Attach
@@ -178,7 +178,7 @@ class IntegralRule:
                 moved = [d for d in dtheta if d is not None]
                 parts = iter(self._integrate(tangents, a, b, points, [*theta, *moved]))
                 result = [next(parts) if flag else None for flag in flags]
-            self._look_for_jumps(xs)
+            self._look_for_jumps(xs, active)
         for end, tangent in ((a, da), (b, db)):
             if tangent is not None and self._may_be_finite(end is a):
                 sign = -1.0 if end is a else 1.0
@@ -204,7 +204,7 @@ class IntegralRule:
             made, captured = record_flat(back, types_of([x, x, *theta, *cts]))
             parts = iter(self._integrate(made, a, b, points, [*theta, *cts, *captured]))
             result[3:] = [next(parts) if w else None for w in needed]
-            self._look_for_jumps(xs)
+            self._look_for_jumps(xs, needed)
         for number, end in ((0, a), (1, b)):
             if wanted[number]:
                 sign = -1.0 if number == 0 else 1.0
@@ -270,15 +270,19 @@ class IntegralRule:
         before, after = (_values(self.program, theta, x) for x in (point - tiny, point + tiny))
         return [np.where(inside, share * (u - v), 0.0) for u, v in zip(before, after, strict=True)]
 
-    def _look_for_jumps(self, xs: Sequence[Value]) -> None:
+    def _look_for_jumps(self, xs: Sequence[Value], active: Sequence[bool]) -> None:
         """Warn where f jumps without a breakpoint: the derivative of the position is lost."""
-        if not may_jump(self.program):
+        if not may_jump(self.program, (False, False, *active)):
             return
         a, b, points, *theta = detach(list(xs))
         _, found = integrate_program(self.program, self.how, a, b, points, theta)
-        there = lambda s: self.how.substitution.forth(s, a, b)[0]
+        substitution = self.how.substitution
+        there = lambda s: substitution.forth(s, a, b)[0]
         values = lambda x: to_vector(_values(self.program, theta, x), self.program.output_types)
-        warn_of_jumps(self.how.title, values, there, found, self.how.substitution.ends(a, b))
+        first, last = substitution.ends(a, b)
+        named = np.concatenate([np.stack([first, last]), substitution.back(substitution.clip(points, a, b), a, b)])
+        around = first + (last - first) * ((np.arange(32) + 0.5) / 32)
+        warn_of_jumps(self.how.title, values, there, segments_of(found, named), around, NAME)
 
 
 def has_lost_digits(values: Sequence[Value], found: Computed, atol: float) -> bool:

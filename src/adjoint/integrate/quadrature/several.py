@@ -31,6 +31,7 @@ from adjoint.integrate.quadrature.adaptive import (
     make_zeros,
 )
 from adjoint.integrate.quadrature.integral import Integral, inner, is_known_finite, quad
+from adjoint.integrate.quadrature.jumps import STAND_STILL, may_jump, warn_of_jumps
 from adjoint.integrate.quadrature.reading import (
     read_box,
     read_count,
@@ -112,6 +113,7 @@ def _read_range(title: str, level: int, given: Any, later: tuple[Any, ...]) -> t
 
 
 MOST_DIMENSIONS = 15
+LOOKED_AT = 32  # boxes with the largest errors: jumps are there
 # Genz and Malik's nodes: λ₂² = 9/70, λ₃² = λ₄² = 9/10, λ₅² = 9/19.
 _L2, _L4, _L5 = (9 / 70) ** 0.5, (9 / 10) ** 0.5, (9 / 19) ** 0.5
 
@@ -189,8 +191,11 @@ def _cube(f: Callable[[Value], Value], low: Any, high: Any, rtol: float, atol: f
         return lows, highs, values, errors, masses, axes, count + 1, judge(values, errors, masses, count + 1)
 
     start = (lows, highs, values, errors, masses, axes, np.int64(1), judge(values, errors, masses, np.int64(1)))
-    _, _, values, errors, _, _, count, code = loop(lambda now: now[7] == RUNNING, step, start)
-    return Computed(np.sum(values, axis=0), np.sum(errors), code, (2 * count - 1) * len(nodes), low, high)
+    lows, highs, values, errors, _, _, count, code = loop(lambda now: now[7] == RUNNING, step, start)
+    worst = np.argsort(-errors)[:LOOKED_AT]
+    there = (worst < count)[:, None]
+    ends = np.where(there, lows[worst], low), np.where(there, highs[worst], high)
+    return Computed(np.sum(values, axis=0), np.sum(errors), code, (2 * count - 1) * len(nodes), *ends)
 
 
 class _Cube(NamedTuple):
@@ -231,12 +236,30 @@ class _CubeRule:
                 r + v
                 for r, v in zip(result, _integrate(tangents, self.how, low, high, [*theta, *moved])[0], strict=True)
             ]
+            self._look_for_jumps(xs, active)
         for axis in range(low.shape[0]):
             for end, tangent, sign in ((low, dlow, -1.0), (high, dhigh, 1.0)):
                 if tangent is not None:
                     face = self._face(axis, end[axis], low, high, theta)
                     result = [r + sign * tangent[axis] * v for r, v in zip(result, face, strict=True)]
         return result
+
+    def _look_for_jumps(self, xs: Sequence[Value], active: Sequence[bool]) -> None:
+        """Warn where f jumps at a place that moves: along diagonals of the boxes in which the error is largest."""
+        if not may_jump(self.program, (False, False, *active)):
+            return
+        low, high, *theta = detach(list(xs))
+        _, found = _integrate(self.program, self.how, low, high, theta)
+        if low.shape[0] > 1:  # else it is told of by quad
+            a, b = found.left, found.right
+            swapped = np.arange(low.shape[0]) % 2 == 1
+            start, end = np.concatenate([a, np.where(swapped, b, a)]), np.concatenate([b, np.where(swapped, a, b)])
+            there = lambda s: self.how.substitution.forth(s, low, high)[0]
+            inside = lambda s: start + (end - start) * s  # not at infinity
+            types = self.program.output_types
+            values = lambda x: to_vector(interpret(self.program, [np.float64(0.0), x, *theta]), types)
+            segments = inside(1e-6), inside(1.0 - 1e-6)
+            warn_of_jumps("integrate.cubature", values, there, segments, inside(0.4), STAND_STILL)
 
     def _face(self, axis: int, at: Value, low: Value, high: Value, theta: Sequence[Value]) -> list[Value]:
         """The integral over the face where one variable is fixed."""
@@ -277,6 +300,7 @@ class _CubeRule:
             made, captured = record_flat(back, types_of([np.float64(0.0), low, *theta, *cts]))
             parts = iter(_integrate(made, self.how, low, high, [*theta, *cts, *captured])[0])
             result[2:] = [next(parts) if w else None for w in needed]
+            self._look_for_jumps(xs, needed)
         for number, (end, sign) in enumerate(((low, -1.0), (high, 1.0))):
             if wanted[number]:
                 faces = [self._face(axis, end[axis], low, high, theta) for axis in range(low.shape[0])]
