@@ -1,5 +1,8 @@
 """Update rules and training beside PyTorch and optax: Adam on a million parameters, an epoch of a network on digits.
 
+One update from Python makes new arrays here and in optax, while PyTorch writes into the old ones; ten updates are one
+compiled loop here (what `train` and `nn.fit` run) and in optax, and a loop of Python over fused updates in PyTorch.
+
     PYTHONPATH=src:. python benchmarks/stochastic.py
 
 Needs torch, optax and scikit-learn; one thread, single precision, rounds taken alternately, the least time of each. The
@@ -23,8 +26,8 @@ import adjoint as ad
 from adjoint import nn
 from adjoint.optimize import updates
 
-PARAMETERS, ROUNDS = 1_000_000, 40
-SIZES, BATCH = (64, 128, 10), 64
+PARAMETERS, UPDATES, ROUNDS = 1_000_000, 10, 30
+SIZES, BATCH, EPOCHS = (64, 128, 10), 64, 10
 
 
 def least_times(contenders: dict[str, Callable[[], Any]], rounds: int) -> dict[str, float]:
@@ -38,36 +41,53 @@ def least_times(contenders: dict[str, Callable[[], Any]], rounds: int) -> dict[s
     return times
 
 
-def adam() -> dict[str, Callable[[], Any]]:
-    """One update of Adam."""
+def adam(updates_in_a_call: int) -> dict[str, Callable[[], Any]]:
+    """Some updates of Adam."""
     draw = np.random.default_rng(0).normal
     w, g = (draw(size=PARAMETERS).astype(np.float32) for _ in range(2))
-    rule = updates.adam(1e-3)
-    step = ad.jit(lambda w, state, g: (lambda u: (updates.apply(w, u[0]), u[1]))(rule.update(g, state, w)))
-    ours = {"now": (w, rule.init(w))}
+    rule, theirs = updates.adam(1e-3), optax.adam(1e-3)
 
-    def run_ours() -> None:
-        ours["now"] = step(*ours["now"], g)
+    def advance(w: Any, state: Any, g: Any) -> Any:
+        step, state = rule.update(g, state, w)
+        return updates.apply(w, step), state
 
+    def follow(w: Any, state: Any, g: Any) -> Any:
+        step, state = theirs.update(g, state, w)
+        return optax.apply_updates(w, step), state
+
+    def repeat(loop: Any, step: Any) -> Any:
+        if updates_in_a_call == 1:
+            return step
+        return lambda w, state, g: loop(0, updates_in_a_call, lambda _, now: step(*now, g), (w, state))
+
+    ours = ad.jit(repeat(ad.fori_loop, advance))
+    move = jax.jit(repeat(jax.lax.fori_loop, follow), donate_argnums=(0, 1))
+    held = {"ours": (w, rule.init(w)), "optax": (jnp.asarray(w), theirs.init(jnp.asarray(w)))}
+    gradient = jnp.asarray(g)
     tensor = torch.tensor(w, requires_grad=True)
     tensor.grad = torch.tensor(g)
     optimizers = {"torch fused": torch.optim.Adam([tensor], 1e-3, fused=True),
                   "torch foreach": torch.optim.Adam([tensor], 1e-3, foreach=True)}  # fmt: skip
-    theirs = optax.adam(1e-3)
-    move = jax.jit(lambda w, s, g: (lambda u: (optax.apply_updates(w, u[0]), u[1]))(theirs.update(g, s, w)),
-                   donate_argnums=(0, 1))  # fmt: skip
-    held = {"now": (jnp.asarray(w), theirs.init(jnp.asarray(w)))}
-    slope = jnp.asarray(g)
+
+    def run_ours() -> None:
+        held["ours"] = ours(*held["ours"], g)
 
     def run_optax() -> None:
-        held["now"] = jax.block_until_ready(move(*held["now"], slope))
+        held["optax"] = jax.block_until_ready(move(*held["optax"], gradient))
 
-    steps = {name: optimizer.step for name, optimizer in optimizers.items()}
+    def run_torch(optimizer: Any) -> Callable[[], None]:
+        def run() -> None:
+            for _ in range(updates_in_a_call):
+                optimizer.step()
+
+        return run
+
+    steps = {name: run_torch(optimizer) for name, optimizer in optimizers.items()}
     return {"adjoint": run_ours, **steps, "optax": run_optax}
 
 
-def epoch() -> dict[str, Callable[[], Any]]:
-    """One epoch of digits with Adam: gathering, loss, gradient and update of each batch."""
+def epoch(epochs: int) -> dict[str, Callable[[], Any]]:
+    """Epochs of digits with Adam: order, gathering, loss, gradient and update of each batch."""
     X, y = load_digits(return_X_y=True)
     X = (X / 16).astype(np.float32)
     model = nn.MLP.init(ad.random.default_rng(0), SIZES, dtype=np.float32)
@@ -76,7 +96,7 @@ def epoch() -> dict[str, Callable[[], Any]]:
         return nn.metrics.log_loss.each(model(batch["x"]), batch["y"])
 
     data, rng, rule = ad.data.arrays(x=X, y=y), ad.random.default_rng(1), updates.adam(1e-3)
-    run_ours = lambda: nn.fit(model, loss, data, rule, epochs=1, batch=BATCH, rng=rng, compile=True)
+    run_ours = lambda: nn.fit(model, loss, data, rule, epochs=epochs, batch=BATCH, rng=rng, compile=True)
 
     net = torch.nn.Sequential(torch.nn.Linear(64, 128), torch.nn.ReLU(), torch.nn.Linear(128, 10))
     optimizer = torch.optim.Adam(net.parameters(), 1e-3, fused=True)
@@ -102,29 +122,46 @@ def epoch() -> dict[str, Callable[[], Any]]:
         step, state = theirs.update(jax.grad(mean)(params, jx[rows], jy[rows]), state, params)
         return optax.apply_updates(params, step), state
 
-    held = {"now": (params, theirs.init(params))}
+    @jax.jit
+    def advance_all(params: Any, state: Any, order: Any) -> Any:
+        return jax.lax.scan(lambda now, rows: (advance(*now, rows), None), (params, state), order)[0]
+
+    held = {"steps": (params, theirs.init(params)), "scan": (params, theirs.init(params))}
     shuffle = np.random.default_rng(0)
+    draw_order = lambda: shuffle.permutation(len(X))[: len(X) // BATCH * BATCH].reshape(-1, BATCH)
 
     def run_optax() -> None:
-        order = shuffle.permutation(len(X))[: len(X) // BATCH * BATCH].reshape(-1, BATCH)
-        now = held["now"]
-        for rows in order:
+        now = held["steps"]
+        for rows in draw_order():
             now = advance(*now, rows)
-        held["now"] = jax.block_until_ready(now)
+        held["steps"] = jax.block_until_ready(now)
 
-    return {"adjoint": run_ours, "torch fused": run_torch, "optax": run_optax}
+    def run_scan() -> None:
+        held["scan"] = jax.block_until_ready(advance_all(*held["scan"], draw_order()))
+
+    def repeat(run: Callable[[], None]) -> Callable[[], None]:
+        return lambda: [run() for _ in range(epochs)] and None
+
+    return {"adjoint": run_ours, "torch fused": repeat(run_torch), "optax": repeat(run_optax),
+            "optax in a scan": repeat(run_scan)}  # fmt: skip
 
 
 def main() -> None:
     torch.set_num_threads(1)
-    for title, contenders in (("Adam, 10⁶ parameters", adam()), ("an epoch of digits, 64-128-10", epoch())):
+    workloads = (
+        ("Adam, 10⁶ parameters, one update", adam(1)),
+        (f"Adam, 10⁶ parameters, {UPDATES} updates", adam(UPDATES)),
+        ("an epoch of digits, 64-128-10", epoch(1)),
+        (f"{EPOCHS} epochs of digits", epoch(EPOCHS)),
+    )
+    for title, contenders in workloads:
         for run in contenders.values():  # compile
             run()
             run()
         times = least_times(contenders, ROUNDS)
         print(title)
         for name, seconds in times.items():
-            print(f"  {name:14} {1e3 * seconds:8.3f} ms   ratio {times['adjoint'] / seconds:5.2f}")
+            print(f"  {name:16} {1e3 * seconds:8.3f} ms   ratio {times['adjoint'] / seconds:5.2f}")
 
 
 if __name__ == "__main__":

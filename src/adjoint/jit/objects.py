@@ -9,7 +9,7 @@ import inspect
 import io
 from collections import ChainMap, Counter, OrderedDict, UserDict, UserList, defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping, Set
-from types import FunctionType, MemberDescriptorType, ModuleType, SimpleNamespace
+from types import FunctionType, MemberDescriptorType, MethodType, ModuleType, SimpleNamespace
 from typing import Any, cast
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
@@ -37,6 +37,10 @@ _UNCOUNTED = frozenset(
         *("__deepcopy__", "__reduce__", "__reduce_ex__", "__getstate__", "__setstate__"),
     )
 )
+_FUNCTIONS: Any = (FunctionType, MethodType, functools.partial)
+# Where objects of this library stand that hold functions of the user's.
+_HOLDING = tuple(f"adjoint.{one}." for one in ("optimize", "implicit", "integrate", "linear", "data", "tree"))
+_MOST_HELD = 4096  # that are looked at
 MAKING = frozenset(["__new__", "__init__", "__post_init__"])
 
 
@@ -60,6 +64,39 @@ def is_namespace(cls: type) -> bool:
 def is_layer(cls: type) -> bool:
     """Whether a class is one of `adjoint.nn`: code of this library, on arrays of the user's."""
     return cls.__module__.startswith("adjoint.nn.")
+
+
+def functions_held(value: Any) -> list[Any]:
+    """The functions that an object of this library holds: the loss of a training step, the schedule of a rule."""
+    found: dict[int, Any] = {}
+    waiting, seen = [value] if _is_holding(value) else [], set[int]()
+    while waiting and len(seen) < _MOST_HELD:
+        one = waiting.pop()
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        if isinstance(one, FunctionType) and one.__module__ and one.__module__.startswith("adjoint."):
+            cells = [Capture(cell, "cell", "", "").value() for cell in one.__closure__ or ()]
+            waiting += [held for held in cells if _may_hold(held)]
+        elif isinstance(one, _FUNCTIONS):
+            found[id(one)] = one
+        elif isinstance(one, dict):
+            waiting += [held for held in cast(Any, one).values() if _may_hold(held)]
+        elif isinstance(one, tuple | list):
+            waiting += [held for held in cast(Any, one) if _may_hold(held)]
+        elif _is_holding(one):
+            waiting += [held for held in attributes_of(one).values() if _may_hold(held)]
+        elif callable(one) and not isinstance(one, type):
+            found[id(one)] = one
+    return list(found.values())
+
+
+def _is_holding(value: Any) -> bool:
+    return cast(Any, type(value)).__module__.startswith(_HOLDING)
+
+
+def _may_hold(value: Any) -> bool:
+    return isinstance(value, (tuple, list, dict, *_FUNCTIONS)) or (is_object(value) and value is not EMPTY)
 
 
 def is_used_up(value: Any) -> bool:

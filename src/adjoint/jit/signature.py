@@ -16,7 +16,7 @@ from adjoint import tree
 from adjoint.base.errors import DtypeError
 from adjoint.jit.environment import Captures, Environment
 from adjoint.jit.facts import LARGEST, NUMBERS, Same, token
-from adjoint.jit.objects import is_object
+from adjoint.jit.objects import functions_held, is_object
 from adjoint.program.trace import Tracer
 from adjoint.program.types import ArrayType, Value, type_of
 from adjoint.transform.arguments import plain_value
@@ -153,6 +153,7 @@ class CallReader:
                 kinds.append((leaf.shape, leaf.dtype))
             values.append(leaf)
             inputs.append(number)
+        constants += [held for held in functions_held(structure) if self.environment.follows(held)]
         captures = self.environment.read(user_functions, [*constants, *self._classes(structure)])
         for array in captures.arrays:
             traced = traced or isinstance(array, Tracer)

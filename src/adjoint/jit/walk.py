@@ -19,6 +19,7 @@ from adjoint.jit.objects import (
     can_copy,
     class_captures,
     class_names,
+    functions_held,
     instance_captures,
     instance_names,
     is_holder,
@@ -65,17 +66,19 @@ class Walk:
         self._expanded: dict[int, Any] = {}  # what was known when an object was looked at
         self._holders: dict[int, bool] = {}  # by class
         self._of_classes: dict[Any, list[Capture]] = {}
+        self._held: dict[int, Any] = {}  # functions that objects of this library hold
         self._roots = tuple(roots)
         self._waiting: list[Any] = []
         for root in self._roots:
             self._reach_root(root)
+        constants = list(constants)
         for root in constants:
             if isinstance(root, type):
                 self.objects[id(root)] = root, root.__qualname__
             else:
                 self._reach_root(root)
         self._run()
-        if self.objects:
+        if self.objects or self._held or constants:
             for read, one in self.found.values():  # names that are written may have been met later
                 if read.kind in ("attribute", "slot"):
                     one.is_state = self._is_state(read.owner, read.key, one.value)
@@ -171,6 +174,12 @@ class Walk:
         return is_number(value)
 
     def _reach(self, value: Any, called: str) -> None:
+        for held in functions_held(value):  # by an object of this library: they are what they are
+            if id(held) not in self._held and (
+                self._ownership.follows(held) or (is_object(held) and self._is_own(held))
+            ):
+                self._held[id(held)] = held
+                self._reach_root(held)
         if isinstance(value, type):
             if id(value) not in self.objects and self._ownership.is_user_class(value):
                 self.objects[id(value)] = value, value.__qualname__
@@ -254,7 +263,7 @@ class Walk:
 
     def _fix(self, constants: Iterable[Any]) -> None:
         """Arrays that code reads which cannot be made again, that of methods of a class, say, are constants."""
-        waiting: list[int] = [*[id(thing) for thing in constants], *self._classes]
+        waiting: list[int] = [*[id(thing) for thing in constants], *self._classes, *self._held]
         for thing, _ in self.objects.values():
             if isinstance(thing, type) or not (isinstance(thing, FunctionType) or self.can_copy(thing)):
                 waiting.append(id(thing))

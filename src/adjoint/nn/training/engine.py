@@ -7,7 +7,7 @@ update and averages are in it. Sources that are not in memory are read batch by 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from operator import index as operator_index
 from typing import Any, NamedTuple
@@ -58,27 +58,33 @@ class Programs(NamedTuple):
     given: Callable[..., Any]  # of a batch
 
 
-def write_programs(structure: Any) -> Programs:
+def write_programs(structure: Any, call: Call) -> Programs:
     """The step as functions of the numbers of the rule, the leaves of the state, examples, weights and a key.
 
-    The structure is that of (step, state).
+    The structure is that of (step, state), of a step without its loss: what that reads is looked at in each call.
     """
+    loss, spread, generator = call.loss, call.spread, call.generator  # named by the programs themselves
 
     def given(numbers: Any, leaves: Any, batch: Any, weight: Any, key: Any) -> Any:
-        step, state = structure.unflatten([*numbers, *leaves])
-        state, report = step(state, batch, weight, Generator(key, np.uint64(0)))
-        return tuple(tree.leaves(state)), report
+        return _advance(structure, Call(loss, spread, generator), numbers, leaves, batch, weight, key)
 
     def gathered(numbers: Any, leaves: Any, columns: Any, indices: Any, weight: Any, key: Any) -> Any:
-        return given(numbers, leaves, gather(columns, indices), weight, key)
+        batch = gather(columns, indices)
+        return _advance(structure, Call(loss, spread, generator), numbers, leaves, batch, weight, key)
 
     return Programs(gathered, given)
 
 
+def _advance(structure: Any, call: Call, numbers: Any, leaves: Any, batch: Any, weight: Any, key: Any) -> Any:
+    step, state = structure.unflatten([*numbers, *leaves])
+    state, report = replace(step, loss=call)(state, batch, weight, Generator(key, np.uint64(0)))
+    return tuple(tree.leaves(state)), report
+
+
 @lru_cache(maxsize=32)
-def compile_programs(structure: Any) -> Programs:
-    """The programs of a structure (loss, rule and model), shared by runs: their numbers are arguments."""
-    return Programs(*[jit(function) for function in write_programs(structure)])
+def compile_programs(structure: Any, call: Call) -> Programs:
+    """The programs of a structure (rule and model) and a loss, shared by runs: their numbers are arguments."""
+    return Programs(*[jit(function) for function in write_programs(structure, call)])
 
 
 @lru_cache(maxsize=32)
@@ -180,8 +186,8 @@ class Engine:
         state = self.step.init(copies)
         self.by_example = self._is_by_example(tree.map(lambda leaf: leaf, copies))
         self.structure = tree.structure(state)
-        whole = tree.structure((self.step, state))
-        self.programs = (compile_programs if self.compiled else write_programs)(whole)
+        whole = tree.structure((replace(self.step, loss=write_programs), state))
+        self.programs = (compile_programs if self.compiled else write_programs)(whole, self.call)
         self.numbers = tuple(tree.leaves(self.step))
         return state
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,7 +31,7 @@ from adjoint.jit import jit
 from adjoint.optimize.limits import read_count
 from adjoint.optimize.stochastic.epochs import Epoch
 from adjoint.optimize.stochastic.methods import StochasticMethod
-from adjoint.optimize.stochastic.objectives import FiniteSum, read_loss, sum_losses
+from adjoint.optimize.stochastic.objectives import Call, FiniteSum, read_loss, sum_losses
 from adjoint.optimize.stochastic.stepping import EAGER, TrainingState, TrainingStep, training_step
 from adjoint.optimize.stochastic.trained import DONE, INTERRUPTED, NOT_FINITE, STOPPED, STOPPED_EARLY, Trained
 from adjoint.program.trace import Tracer
@@ -209,9 +211,10 @@ class _Run:
     def plain(self, state: TrainingState, parts: Any, compiled: bool, progress: bool) -> Trained:
         """Epoch by epoch, in Python."""
         held = parts[4]
-        run = lambda s, p, e: self.epoch(s, p, e, scan)
-        run = jit(run) if compiled else (lambda s, p, e: self.epoch(s, p, e, _plain_loop))
-        validate = jit(self.validate) if compiled else self.validate
+        plain = (lambda s, p, e: self.epoch(s, p, e, _plain_loop)), self.validate
+        run, validate = _compile(self.plan._replace(epochs=0), self.call) if compiled else plain
+        if compiled and isinstance(parts[0], TrainingStep):  # the programs have the loss, and look at what it reads
+            parts = (replace(parts[0], loss=_compile), *parts[1:])
         best, at_best, waited, code, note = np.inf, state.params, 0, DONE, ""
         losses, checks, done = [], [], 0
         fun: Any = np.float64(np.nan)
@@ -296,6 +299,30 @@ class _Run:
         history = {"fun": np.reshape(values, (-1,)), "validation": checks if held is not None else np.zeros(0)}
         value = state.params if held is None else _choose(np.isfinite(best), at_best, state.params)
         return Trained(value, fun, state.params, code, state.step, done, history, None if held is None else best, state)
+
+
+def _compile(plan: Plan, call: Any) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """An epoch and the loss of validation data as programs, shared by runs: rule, data and numbers are arguments."""
+    try:
+        return _shared(plan, call)
+    except TypeError:  # a loss without a hash
+        return _shared.__wrapped__(plan, call)
+
+
+@lru_cache(maxsize=32)
+def _shared(plan: Plan, call: Any) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    loss, spread, generator = call.loss, call.spread, call.generator  # named by the programs themselves
+    make = lambda own: _Run(plan, own, None, None, None, None)
+
+    def epoch(state: Any, parts: Any, number: Any) -> Any:
+        own = Call(loss, spread, generator)
+        step = replace(parts[0], loss=own) if isinstance(parts[0], TrainingStep) else parts[0]
+        return make(own).epoch(state, (step, *parts[1:]), number, scan)
+
+    def validate(params: Any, held: Any) -> Any:
+        return make(Call(loss, spread, generator)).validate(params, held)
+
+    return jit(epoch), jit(validate)
 
 
 class _Called:
