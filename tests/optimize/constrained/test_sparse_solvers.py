@@ -131,3 +131,22 @@ def test_what_is_wrong_is_said(monkeypatch):
     with pytest.raises(ModuleNotFoundError, match=r"adjoint\[nlp\]"):
         optimize.minimize(lambda x: np.sum(x**2), np.ones(2), subject_to=rule, method="uno")
     assert solving.choose_name("minimize", "auto", 500) == "augmented lagrangian"
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_starts_of_programs(method):
+    """A start that is traced: in compiled code, in batches, and handed on in a scan."""
+    rule = optimize.inequality(lambda x, t: np.sum(x**2) - t)
+    f = lambda x, t: -x[0] - 0.5 * t * x[1]
+    solve = lambda x0, t: optimize.minimize(f, x0, t, subject_to=rule, method=method).value
+    expected = lambda t: np.sqrt(t / (1 + t**2 / 4)) * np.array([1.0, t / 2])  # f falls along (1, t/2)
+    starts, times = np.array([[0.3, 0.1], [0.5, 0.5]]), np.array([1.0, 2.0])
+    wanted = np.stack([expected(t) for t in times])
+    np.testing.assert_allclose(ad.jit(solve)(starts[0], 1.0), wanted[0], rtol=1e-7)
+    np.testing.assert_allclose(ad.jit(ad.vmap(solve))(starts, times), wanted, rtol=1e-7)
+    handed_on = ad.jit(lambda x, ts: ad.scan(lambda x, t: (solve(x, t),) * 2, x, ts)[1])
+    np.testing.assert_allclose(handed_on(starts[0], times), wanted, rtol=1e-7)
+    by_both = ad.grad(lambda x0, t: np.sum(solve(x0, t)), (0, 1))(starts[0], 1.0)
+    np.testing.assert_allclose(by_both[0], 0.0, atol=1e-12)  # where it starts makes no difference
+    step = 1e-5
+    np.testing.assert_allclose(by_both[1], np.sum(expected(1.0 + step) - expected(1.0 - step)) / (2 * step), rtol=1e-6)

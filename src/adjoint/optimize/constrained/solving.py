@@ -53,7 +53,7 @@ class _Theta(NamedTuple):
     theta: Sequence[Any]
 
     def problem(self) -> Constrained:
-        fixed, box = self.known
+        fixed, box, *_ = self.known
         whole = lambda v: self.setting.parts.merge(self.setting.unknowns.tree(v), fixed)
         lower, upper = (None, None) if box is None else box
         return Constrained(lambda v: self.asked(whole(v), *self.theta), lower, upper)
@@ -127,11 +127,12 @@ def minimize_constrained(
         raise ValueError(f"{title}: there are no constraints and no bounds, so that there is no interior; leave "
                          "method= out, or give subject_to= or bounds=.")  # fmt: skip
     is_sparse = chosen in SPARSE
+    data = (*setting.known, begin) if is_sparse else setting.known  # those run on plain arrays, the start among them
     paired = 0 if setting.box is None else begin.shape[0]
 
     def solve(known: Any, *theta: Any) -> Any:
         problem = make(known, *theta)
-        v = setting.unknowns.vector(setting.x0)
+        v = known[2] if is_sparse else setting.unknowns.vector(setting.x0)
         with np.errstate(all="ignore"):
             most = ITERATIONS[chosen] if max_iterations is None else max_iterations
             gap = np.float64(np.nan)
@@ -174,7 +175,7 @@ def minimize_constrained(
     linear = "sparse" if is_sparse and size > DENSE else "auto"
     equation = ConstrainedEquation(LinearizedEquation(linear, (), Watch(title, check, has_kinks=False)), paired)
     function = ImplicitFunction(residual, solve, None, equation, True, title, is_sparse)
-    z, reports = function(setting.known, *args)
+    z, reports = function(data, *args)
     x, prices = z["x"], (z["equality"], z["inequality"])
 
     def valued(point: Any, known: Any, *theta: Any) -> Any:

@@ -132,6 +132,30 @@ class Asked(NamedTuple):
         return np.concatenate([np.zeros(self.m), np.full(self.p, -np.inf)]), np.zeros(self.m + self.p)
 
 
+class _Values:
+    """f and c at the last point: both come from one evaluation, and a solver asks for one after the other."""
+
+    def __init__(self, asked: Asked, dtype: Any) -> None:
+        self._asked, self._dtype = asked, dtype
+        self._at: Any = None
+        self._found: tuple[Any, Any] = (None, None)
+
+    def _both(self, x: Any) -> tuple[Any, Any]:
+        v = np.array(x).astype(self._dtype)
+        if self._at is None or not np.array_equal(v, self._at):
+            value, h, g = self._asked.problem.functions(v)
+            self._at, self._found = v, (value, np.concatenate([np.asarray(h), np.asarray(g)]))
+        return self._found
+
+    def f(self, x: Any) -> Any:
+        """The objective."""
+        return self._both(x)[0]
+
+    def c(self, x: Any) -> Any:
+        """(h, g)."""
+        return self._both(x)[1]
+
+
 class _Point(NamedTuple):
     x: Any
     y: Any  # multipliers of c
@@ -242,18 +266,17 @@ def _run_uno(title: str, asked: Asked, v: Any, tol: float, iterations: int, meth
 
     def value(x: Any) -> float:
         out = np.zeros(1)
-        fill(lambda x: asked.problem.f(read(x)))(x, out)
+        fill(values.f)(x, out)
         return float(out[0])
 
+    values = _Values(asked, v.dtype)
     read = lambda x: np.array(x).astype(v.dtype)
     model = unopy.Model(unopy.PROBLEM_NONLINEAR, n, *asked.bounds(n), unopy.ZERO_BASED_INDEXING)
     model.set_objective(unopy.MINIMIZE, value, fill(lambda x: asked.gradient(read(x))))
     if k:
         rows, columns = asked.jacobian.coloring().pattern.nonzero()
         jacobian_of = fill(lambda x: asked.rows(read(x)).data)
-        model.set_constraints(
-            k, fill(lambda x: asked.c(read(x))), *asked.limits, len(rows), rows.tolist(), columns.tolist(), jacobian_of
-        )
+        model.set_constraints(k, fill(values.c), *asked.limits, len(rows), rows.tolist(), columns.tolist(), jacobian_of)
     rows, columns = asked.hessian.coloring().pattern.nonzero()
     kept = np.flatnonzero(rows >= columns)
 
@@ -291,17 +314,17 @@ def _run_scipy(title: str, asked: Asked, v: Any, tol: float, iterations: int, me
     from scipy import optimize as theirs
 
     n, k = len(v), asked.m + asked.p
-    read = lambda x: np.asarray(x).astype(v.dtype)
+    read, values = lambda x: np.asarray(x).astype(v.dtype), _Values(asked, v.dtype)
     rules: list[Any] = []
     nonlinear: Any = theirs.NonlinearConstraint
     if k:
         rules.append(nonlinear(
-            lambda x: asked.c(read(x)), *asked.limits, jac=lambda x: asked.rows(read(x)),
+            values.c, *asked.limits, jac=lambda x: asked.rows(read(x)),
             hess=lambda x, y: asked.curvature(read(x), 0.0, np.asarray(y)),
         ))  # fmt: skip
     limits: Any = None if asked.problem.lower is None else theirs.Bounds(*asked.bounds(n))
     found: Any = theirs.minimize(
-        lambda x: float(asked.problem.f(read(x))), v.astype(float), jac=lambda x: asked.gradient(read(x)),
+        lambda x: float(values.f(x)), v.astype(float), jac=lambda x: asked.gradient(read(x)),
         hess=lambda x: asked.curvature(read(x), 1.0, np.zeros(k)), method="trust-constr", bounds=limits,
         constraints=rules, options={"maxiter": iterations, "gtol": 0.1 * tol, "xtol": 0.01 * tol},
     )  # fmt: skip
