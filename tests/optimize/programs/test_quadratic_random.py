@@ -1,0 +1,97 @@
+"""Random programs with a fixed unknown and rows that say the same, or hold without pressing.
+
+Solution and multipliers are built in, and derivatives follow from the conditions of either face.
+"""
+
+import numpy as np
+import pytest
+
+import adjoint as ad
+from adjoint import optimize
+from adjoint.implicit.diagnosis import DerivativeWarning
+
+N, ROWS = 5, 8
+
+
+def build(seed, *, same=False, weak=False):
+    """A program whose solution x is known: rows 0 and 1 press, row 2 may be their mean, row 3 may be weak."""
+    rng = np.random.default_rng(seed)
+    root = rng.normal(size=(N, N))
+    P, x, G = root @ root.T / N + 0.2 * np.eye(N), rng.normal(size=N), rng.normal(size=(ROWS, N))
+    y, slack = np.zeros(ROWS), rng.uniform(0.2, 1.0, ROWS)
+    y[:2], slack[:2] = rng.uniform(0.5, 1.5, 2), 0.0
+    if same:
+        G[2], slack[2] = (G[0] + G[1]) / 2, 0.0
+    if weak:
+        slack[3] = 0.0
+    lower, upper = x - 1.0, x + 1.0
+    lower[4] = upper[4] = x[4]  # fixed
+    push = rng.normal() * np.eye(N)[4]  # what holds it there
+    return P, -P @ x - G.T @ y + push, G, G @ x + slack, lower, upper, x
+
+
+def move(P, rows, direction):
+    """dx where these rows of G, and the last unknown, are held: from the conditions."""
+    C = np.vstack([rows, np.eye(N)[4]])
+    K = np.block([[P, C.T], [C, np.zeros((len(C), len(C)))]])
+    return np.linalg.solve(K, np.concatenate([-direction, np.zeros(len(C))]))[:N]
+
+
+def solve(q, data):
+    P, _, G, h, lower, upper, _ = data
+    return optimize.qp(P, q, G=G, h=h, lower=lower, upper=upper)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("seed", range(3))
+def test_fixed_unknowns(seed, compiled):
+    data = build(seed)
+    P, q, G, x = data[0], data[1], data[2], data[-1]
+    value = lambda q: solve(q, data).value
+    direction = np.random.default_rng(100 + seed).normal(size=N)
+    derivative = lambda q: ad.jvp(value, (q,), (direction,))
+    found, moved = (ad.jit(derivative) if compiled else derivative)(q)
+    np.testing.assert_allclose(found, x, atol=1e-7)
+    np.testing.assert_allclose(moved, move(P, G[:2], direction), atol=1e-6)
+    np.testing.assert_allclose(ad.grad(lambda q: np.sum(direction * value(q)))(q), move(P, G[:2], direction), atol=1e-6)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("seed", range(3))
+def test_degenerate_vertices(seed, compiled):
+    """The solution and the derivative of the value are right; that of the solution is refused, and told."""
+    data = build(seed, same=True)
+    q, x = data[1], data[-1]
+    compiling = ad.jit if compiled else lambda f: f
+    both = compiling(lambda q: (solve(q, data).value, ad.grad(lambda q: solve(q, data).fun)(q)))
+    for found in both(q):
+        np.testing.assert_allclose(found, x, atol=1e-6)  # d value / dq is the solution
+    with pytest.warns(DerivativeWarning, match=r"singular.*Leave out"):
+        assert np.all(np.isnan(compiling(ad.jacrev(lambda q: solve(q, data).value))(q)[0]))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_rows_that_hold_without_pressing(seed):
+    data = build(10 + seed, weak=True)
+    P, q, G, x = data[0], data[1], data[2], data[-1]
+    direction = np.random.default_rng(200 + seed).normal(size=N)
+    np.testing.assert_allclose(solve(q, data).value, x, atol=1e-6)
+    sides = [move(P, G[:2], direction), move(P, G[[0, 1, 3]], direction)]
+    along = ad.jvp(lambda q: solve(q, data).value, (q,), (direction,))[1]  # the one into which it goes
+    into = 0 if G[3] @ sides[0] <= 0 else 1
+    np.testing.assert_allclose(along, sides[into], atol=1e-5)
+    with pytest.warns(DerivativeWarning, match="weakly active"):
+        found = ad.jacrev(lambda q: solve(q, data).value)(q) @ direction
+    np.testing.assert_allclose(found, sides[1], atol=1e-5)
+    np.testing.assert_allclose(ad.grad(lambda q: solve(q, data).fun)(q), x, atol=1e-6)
+
+
+def test_a_batch_of_all_of_them():
+    """Each element has its own active set, and gets what it gets alone."""
+    every = [build(seed) for seed in range(4)]
+    stacked = [np.stack(part) for part in zip(*every, strict=True)]
+    one = lambda P, q, G, h, lower, upper: optimize.qp(P, q, G=G, h=h, lower=lower, upper=upper).value
+    jacobians = ad.jit(ad.vmap(ad.jacrev(one, 1)))(*stacked[:6])
+    for found, data in zip(jacobians, every, strict=True):
+        wanted = np.stack([move(data[0], data[2][:2], e) for e in np.eye(N)], axis=1)
+        np.testing.assert_allclose(found, wanted, atol=1e-6)
