@@ -215,5 +215,5 @@ def test_single_precision_stays_and_a_negative_step_is_nan_in_compiled_programs(
     assert np.isnan(prox(x, -0.5)).all()
     np.testing.assert_allclose(prox(x, 0.5), TERMS[name].prox(x, 0.5), atol=1e-10)
     found = TERMS[name].prox(x.astype(np.float32), 0.5)
-    assert found.dtype == np.float32
+    assert found.dtype == TERMS[name](x.astype(np.float32)).dtype == np.float32
     np.testing.assert_allclose(found, TERMS[name].prox(x.astype(np.float32).astype(float), 0.5), atol=1e-4)

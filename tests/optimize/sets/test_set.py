@@ -336,6 +336,21 @@ def test_parameters_without_a_set_are_nan_in_compiled_programs():
 @pytest.mark.parametrize("name", SETS)
 def test_single_precision_stays(name):
     x = points_of(name)[0].astype(np.float32)
-    found = SETS[name].project(x)
-    assert found.dtype == np.float32
-    np.testing.assert_allclose(found, SETS[name].project(x.astype(float)), atol=1e-4)
+    expected = SETS[name].project(x.astype(float))
+    for project in (SETS[name].project, ad.jit(SETS[name].project)):
+        found = project(x)
+        assert found.dtype == np.float32
+        np.testing.assert_allclose(found, expected, atol=1e-4)
+    if name in BOUNDED:
+        assert SETS[name].lmo(x).dtype == SETS[name].support(x).dtype == np.float32
+
+
+def test_sums_of_double_precision_do_not_widen_single_precision():
+    """Singular equations of rows and columns, whose cutoff is that of the precision."""
+    x = np.abs(np.random.default_rng(0).normal(size=(3, 4))).astype(np.float32)
+    of = sets.transport(np.array([0.2, 0.3, 0.5]), np.array([0.1, 0.2, 0.3, 0.4]))
+    for method in (of.project, of.bregman_project):
+        for run in (method, ad.jit(method)):
+            found = run(x)
+            assert found.dtype == np.float32
+            np.testing.assert_allclose(found, method(x.astype(float)), atol=1e-5)

@@ -33,7 +33,8 @@ class Term:
 
     def __call__(self, x: Any) -> Value:
         """Ω(x)."""
-        return self._value(self._read("value", x))
+        x = self._read("value", x)
+        return self._value(x).astype(x.dtype)
 
     def prox(self, x: Any, step: Any = 1.0) -> Value:
         """The p that makes Ω(p) + ‖p - x‖² / 2 step smallest."""

@@ -63,7 +63,7 @@ class Box(Set):
         """Σ max(lower u, upper u), where a bound times 0 is 0."""
         u = self._read("support", u)
         best = np.where(face(u) > 0, self.upper, self.lower)
-        return np.sum(np.where(face(u) == 0, 0.0, np.where(face(u) == 0, 0.0, best) * u))
+        return np.sum(np.where(face(u) == 0, 0.0, np.where(face(u) == 0, 0.0, best) * u)).astype(u.dtype)
 
 
 @final

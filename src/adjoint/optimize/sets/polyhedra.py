@@ -1,4 +1,4 @@
-"""Polyhedra: the projection onto one is a quadratic program."""
+"""Polyhedra: the projection onto one is a quadratic program, and the largest linear function on it a linear one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from adjoint.base.errors import ShapeError
 from adjoint.optimize.programs import quadratic  # as a module: programs over cones project onto sets
-from adjoint.optimize.sets.set import Set, point
+from adjoint.optimize.sets.set import Set, face, point
 from adjoint.program.types import Value
 
 __all__ = ["polyhedron"]
@@ -27,9 +27,17 @@ class Polyhedron(Set):
     name: ClassVar[str] = "polyhedron"
     axes: ClassVar[int | None] = 1
 
-    def _project(self, x: Value) -> Value:
+    def _check(self, x: Value) -> None:
         if x.shape[0] != self.G.shape[1]:
             raise ShapeError(f"sets.polyhedron: x has {x.shape[0]} numbers, and G {self.G.shape[1]} columns.")
+
+    def _lmo(self, u: Value) -> Value:
+        self._check(u)
+        found = quadratic.lp(-face(u), G=self.G, h=self.h, A=self.A, b=self.b, check="ignore")
+        return np.where(found.converged, found.value, np.nan)
+
+    def _project(self, x: Value) -> Value:
+        self._check(x)
         found = quadratic.qp(np.eye(x.size, dtype=x.dtype), -x, G=self.G, h=self.h, A=self.A, b=self.b)
         return np.where(found.converged, found.value, np.nan)
 
@@ -40,6 +48,7 @@ def polyhedron(G: Any, h: Any, A: Any = None, b: Any = None) -> Polyhedron:
     ```python
     triangle = ad.optimize.sets.polyhedron(np.array([[-1.0, 0.0], [0.0, -1.0], [1.0, 1.0]]), np.array([0.0, 0.0, 1.0]))
     np.round(triangle.project(np.array([1.0, 0.5])), 6)  # → [0.75, 0.25]
+    np.round(triangle.lmo(np.array([1.0, 0.5])), 6)  # → [1.0, 0.0]
     ```
     """
     G, h = point("sets.polyhedron: G", G, 2), point("sets.polyhedron: h", h, 1)

@@ -50,8 +50,9 @@ class Set:
 
     def lmo(self, u: Any) -> Value:
         """The point s of the set that makes ⟨u, s⟩ largest."""
+        u = self._read("lmo", u)
         with np.errstate(invalid="ignore"):
-            s = self._lmo(self._read("lmo", u))
+            s = self._lmo(u).astype(u.dtype)
         if not isinstance(s, TRACED) and not np.all(np.isfinite(s)):
             raise RuleError(f"sets.{self.name}.lmo: the set has no end in a direction of u, so that ⟨u, s⟩ has no "
                             "largest value. Give finite bounds.")  # fmt: skip
@@ -60,7 +61,7 @@ class Set:
     def support(self, u: Any) -> Value:
         """The largest ⟨u, s⟩ of all points s of the set."""
         u = self._read("support", u)
-        return np.sum(u * self._lmo(u))
+        return np.sum(u * self._lmo(u)).astype(u.dtype)
 
     def contains(self, x: Any, tol: float | None = None) -> Any:
         """Whether x lies in the set, or so near to it that rounding explains the distance."""
@@ -78,7 +79,7 @@ class Set:
         x = self._read("bregman_project", x)
         if not isinstance(x, TRACED) and np.any(x < 0):
             raise ValueError(f"sets.{self.name}.bregman_project: x has negative numbers; an entropy is of numbers ≥ 0.")
-        return self._project_entropy(x)
+        return self._project_entropy(x).astype(x.dtype)
 
     def project_tree(self, x: Any) -> Any:
         """The projection of all numbers of a tree together, as one vector."""

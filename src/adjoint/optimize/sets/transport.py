@@ -49,7 +49,7 @@ class Transport(Set):
         # on these elements P = X - α - β, and the sums determine α + β
         mask = positive.astype(x.dtype)
         kept = np.where(positive, x, 0.0)
-        solved = np.linalg.pinv(_system(mask)) @ np.concatenate([np.sum(kept, 1) - a, np.sum(kept, 0) - b])
+        solved = np.linalg.pinv(_system(mask), rtol=None) @ np.concatenate([np.sum(kept, 1) - a, np.sum(kept, 0) - b])
         m = x.shape[0]
         P = np.where(positive, x - solved[:m, None] - solved[None, m:], 0.0)
         return np.where(solved_exactly, P, np.nan)  # numbers so large that rounding hides the sums
