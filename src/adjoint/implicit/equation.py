@@ -116,7 +116,8 @@ class LinearizedEquation:
         # one matrix and one factorization for all right sides at this point
         dense = _share(memory, "matrix", memory["map"][0], lambda: _form_matrix(A))
         if method == "least squares":
-            return LinearSolved(np.linalg.pinv(dense.T if adjoint else dense, rtol=None) @ b, np.int64(0), method)
+            cutoff = max(dense.shape) * float(np.finfo(dense.dtype).eps)
+            return LinearSolved(np.linalg.pinv(dense.T if adjoint else dense, cutoff) @ b, np.int64(0), method)
         if method not in {"direct", "lu"}:
             solution = solve(matrix(dense.T if adjoint else dense), b, *self.facts, method=method)
             return LinearSolved(solution.value, solution.code, method, dense)

@@ -42,7 +42,8 @@ def _run_newton_root(F: Callable[..., Any], x0: Any, *args: Any, **kwargs: Any) 
             derivative, value = jacfwd(flat)(v)[0], flat(v)
             return value / np.where(derivative == 0, np.inf, derivative)
         if len(start) <= MATRIX:
-            return np.linalg.pinv(jacfwd(flat)(v), rtol=None) @ flat(v)  # the shortest step, where several solve it
+            cutoff = len(start) * float(np.finfo(v.dtype).eps)
+            return np.linalg.pinv(jacfwd(flat)(v), cutoff) @ flat(v)  # the shortest step, where several solve it
         return gmres(jacobian(flat)(v), flat(v)).value
 
     with np.errstate(all="ignore"):

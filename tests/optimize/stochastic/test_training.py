@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import adjoint as ad
-from adjoint.optimize import FiniteSum, train, updates
+from adjoint.optimize import SVRG, FiniteSum, train, updates
 from tests.optimize.stochastic.problems import coins, line, logistic, solve_squares, squares
 
 X, Y = line()
@@ -192,3 +192,32 @@ def test_not_finite() -> None:
 def test_refusals(options: Any, text: str) -> None:
     with pytest.raises((TypeError, ValueError, ad.AdjointError), match=text):
         train(squares, np.zeros(3), (X, Y), updates.sgd(0.1), **{"rng": RNG(), **options})
+
+
+SHORT = np.arange(8.0) / 8
+
+
+def run_short(loss: Any, rule: Any) -> Any:
+    return train(loss, 0.1, SHORT, rule, batch=4, epochs=2, rng=ad.random.default_rng(0)).value
+
+
+CLOSURES: dict[str, Any] = {
+    "a loss": lambda c: run_short(lambda w, x: (w - c * x) ** 2, updates.adam(0.1)),
+    "a schedule": lambda c: run_short(lambda w, x: (w - x) ** 2, updates.adam(lambda t: 0.1 * c * 0.9**t)),
+    "a method": lambda c: run_short(lambda w, x: (w - c * x) ** 2, SVRG(0.05)),
+}
+
+
+@pytest.mark.parametrize("name", CLOSURES)
+def test_what_a_run_closes_over_is_differentiated(name: str) -> None:
+    run, h = CLOSURES[name], 1e-6
+    expected = (run(2.0 + h) - run(2.0 - h)) / (2 * h)
+    derivatives = (ad.grad(run)(2.0), ad.jit(ad.grad(run))(2.0), ad.jvp(run, (2.0,), (1.0,))[1])
+    np.testing.assert_allclose(derivatives, expected, rtol=1e-6)
+    np.testing.assert_allclose(ad.vmap(run)(np.array([2.0, 3.0])), [run(2.0), run(3.0)], rtol=1e-12)
+
+
+@pytest.mark.parametrize("weight", [-np.ones(8), np.full(8, np.nan), np.zeros(8)])
+def test_weights_that_are_none(weight: Any) -> None:
+    with pytest.raises(ValueError, match="weights are not negative"):
+        train(lambda w, x: (w - x) ** 2, 0.0, SHORT, updates.sgd(0.1), weight=weight)

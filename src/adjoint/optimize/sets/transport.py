@@ -49,7 +49,8 @@ class Transport(Set):
         # on these elements P = X - α - β, and the sums determine α + β
         mask = positive.astype(x.dtype)
         kept = np.where(positive, x, 0.0)
-        solved = np.linalg.pinv(_system(mask), rtol=None) @ np.concatenate([np.sum(kept, 1) - a, np.sum(kept, 0) - b])
+        cutoff = sum(x.shape) * float(np.finfo(x.dtype).eps)  # α + 1 and β - 1 give the same
+        solved = np.linalg.pinv(_system(mask), cutoff) @ np.concatenate([np.sum(kept, 1) - a, np.sum(kept, 0) - b])
         m = x.shape[0]
         P = np.where(positive, x - solved[:m, None] - solved[None, m:], 0.0)
         return np.where(solved_exactly, P, np.nan)  # numbers so large that rounding hides the sums

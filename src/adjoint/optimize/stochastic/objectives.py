@@ -17,6 +17,7 @@ from adjoint.api.gradients import grad, stop_gradient, value_and_grad, vmap
 from adjoint.base.errors import ShapeError
 from adjoint.base.source import user_facing
 from adjoint.data.arrays import Arrays, gather
+from adjoint.program.trace import TRACED
 from adjoint.program.types import Value
 
 __all__ = ["Call", "FiniteSum", "Total", "read_loss", "sum_losses"]
@@ -135,6 +136,10 @@ class FiniteSum:
         self.weight = weight
         if weight is not None and np.shape(weight) != (self.size,):
             raise ShapeError(f"FiniteSum: weight has shape {np.shape(weight)}, and there are {self.size} examples.")
+        if weight is not None and not isinstance(weight, TRACED):
+            self.weight = weight = np.asarray(weight)
+            if not np.all(weight >= 0) or not np.any(weight > 0):
+                raise ValueError("FiniteSum: weights are not negative, and not all of them zero; give some above zero.")
 
     def batch(self, indices: Any = None) -> tuple[Any, Any, int]:
         """Examples, their weights (None where all are 1), and how many they are."""

@@ -34,7 +34,7 @@ from adjoint.optimize.stochastic.methods import StochasticMethod
 from adjoint.optimize.stochastic.objectives import Call, FiniteSum, read_loss, sum_losses
 from adjoint.optimize.stochastic.stepping import EAGER, TrainingState, TrainingStep, training_step
 from adjoint.optimize.stochastic.trained import DONE, INTERRUPTED, NOT_FINITE, STOPPED, STOPPED_EARLY, Trained
-from adjoint.program.trace import Tracer
+from adjoint.program.trace import Tracer, live_trace
 
 __all__ = ["train"]
 
@@ -127,7 +127,7 @@ def train(
     held = None if validation is None else _columns(validation)
     run = _Run(plan, call, patience, stop, callback, checkpoint)
     parts = (step, mean.data, mean.weight, rng, None if held is None else held.columns)
-    if any(isinstance(leaf, Tracer) for leaf in tree.leaves((state, parts))):
+    if any(isinstance(leaf, Tracer) for leaf in tree.leaves((state, parts))) or run.closes_over_traced(state, parts):
         return run.traced(state, parts)
     compiled = plan.epochs * plan.steps > EAGER if compile == "auto" else bool(compile)
     return run.plain(state, parts, compiled, progress)
@@ -202,6 +202,16 @@ class _Run:
             return state, (report.total, report.weight)
         count = np.float64(np.shape(chosen)[0])  # one number for the batch: its mean
         return state, (report.value * count, count)
+
+    def closes_over_traced(self, state: Any, parts: Any) -> bool:
+        """Whether the loss, or a schedule, reads traced values from elsewhere: a step tells."""
+        if live_trace() is None or not self.plan.epochs:
+            return False
+        step, data, weight, rng, _ = parts
+        copied = tree.map(lambda leaf: leaf, state)  # running statistics stay as they are
+        own = np.ones(self.plan.size) if self.plan.padded else None
+        return any(isinstance(leaf, Tracer) for leaf in tree.leaves(
+            self.one(step, copied, data, weight, np.arange(self.plan.size), own, rng)))  # fmt: skip
 
     def validate(self, params: Any, held: Any) -> Any:
         """The loss of the validation data, without a generator."""
