@@ -218,8 +218,6 @@ def solvers(name: str) -> dict[str, Solver]:
         **found,
     }
     found["least squares: lm, not scaled"] = squares(optimize.LevenbergMarquardt(scaled=False), theirs=False)
-    if name == "cartis_roberts":
-        return found
     geodesic = optimize.LevenbergMarquardt(geodesic=True)
     second_order = {method: traced(method) for method in ("newton", "trust-exact", "cubic")}
     return {"least squares: geodesic": squares(geodesic, theirs=False), **second_order, **found}

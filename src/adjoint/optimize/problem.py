@@ -35,6 +35,9 @@ class Unknowns:
         self.structure, self.types = structure, list(types)
         self.dtype = dtype_of(self.types)
         self.scale = scale
+        # x is the vector itself
+        self._is_plain = len(self.types) == 1 and len(structure.nodes) == 1 and self.types[0].ndim == 1
+        self._is_plain = self._is_plain and self.types[0].dtype == self.dtype
 
     def vector(self, x: Any) -> Value:
         """The vector of a tree."""
@@ -48,11 +51,13 @@ class Unknowns:
     def tree(self, v: Value) -> Any:
         """The tree of a vector."""
         v = v if self.scale is None else v * self.scale
+        if self._is_plain and type(v) is np.ndarray:
+            return v[:]
         return tree.unflatten(self.structure, to_arrays(v, self.types))
 
     def cotangent(self, g: Any) -> Value:
         """The gradient along v, from the one along x."""
-        flat = self.flat(g)
+        flat = g if self._is_plain and type(g) is np.ndarray and g.dtype == self.dtype else self.flat(g)
         return flat if self.scale is None else flat * self.scale
 
     def name(self, number: int) -> str:

@@ -93,3 +93,14 @@ def test_a_hundred_unknowns_compiled():
     found = ad.jit(lambda x: optimize.minimize(rosenbrock, x))(x0)
     assert found.status == "converged"
     np.testing.assert_allclose(found.value, 1.0, atol=1e-7)
+
+
+@pytest.mark.parametrize("unit", [1e-3, 1.0, 1e3])
+def test_a_wide_spectrum_whatever_the_unit_of_f(unit):
+    # a matrix that is not made larger where it promised too much curvature takes 400 evaluations, in all units
+    curvatures = np.logspace(-2.0, 3.0, 50)
+    f = lambda x: unit * (0.5 * np.sum(curvatures * x**2) + 0.0025 * np.sum(x**4))
+    gradient = lambda x: unit * (curvatures * x + 0.01 * x**3)
+    found = optimize.minimize(f, np.ones(50), method="bfgs", grad=gradient, tol=1e-6 * unit)
+    assert found.status == "converged"
+    assert found.evaluations["value"] < 260

@@ -16,6 +16,7 @@ from adjoint.program.types import Value
 __all__ = ["guess_step", "judge_search", "measure_curvature", "search_along"]
 
 BLUR = 100.0  # times the rounding of f: a smaller decrease cannot be told
+MARGIN = 2.02  # of 2: whole steps stay whole where f falls as before
 
 
 def guess_step(problem: Problem, x: Value, g: Value) -> Value:
@@ -25,16 +26,23 @@ def guess_step(problem: Problem, x: Value, g: Value) -> Value:
 
 
 def search_along(
-    problem: Problem, search: Any, x: Value, state: Any, direction: Value, fresh: Any
+    problem: Problem, search: Any, x: Value, state: Any, direction: Value, fresh: Any, fallen: Any = None
 ) -> tuple[Found, Value]:
-    """A search along a direction, or along -∇f where that does not fall; and its derivative."""
+    """A search along a direction, or along -∇f where that does not fall; and its derivative.
+
+    Where f has `fallen` by so much in the last step, the first trial is the step that a parabola needs to fall as much.
+    """
     g = state.gradient
     derivative = np.vdot(g, direction)
     falls = both(derivative < 0, np.isfinite(derivative))
     direction = either(falls, direction, -g)
     derivative = either(falls, derivative, -np.vdot(g, g))
     one = 1.0 + 0 * derivative
-    first = problem.when(np.logical_or(fresh, no(falls)), lambda: guess_step(problem, x, g) * one, lambda: one)
+    usual = one
+    if fallen is not None:
+        same = MARGIN * fallen / either(derivative < 0, -derivative, one)
+        usual = either(same > 0, np.minimum(same, one), one)
+    first = problem.when(np.logical_or(fresh, no(falls)), lambda: guess_step(problem, x, g) * one, lambda: usual)
     return search.search(problem, Line(x, direction, state.value, g, derivative, first)), derivative
 
 
