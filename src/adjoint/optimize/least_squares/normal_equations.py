@@ -20,7 +20,7 @@ from adjoint.optimize.problem import Unknowns
 
 __all__ = ["Blocks", "find_blocks", "make_normal_solver", "make_schur_solver"]
 
-STRIP = 1_000_000  # numbers of a sparse matrix that are made dense at a time
+STRIP = 200_000  # numbers of a sparse matrix that are made dense at a time: what fits into a cache
 SPARSE_COST = 50.0  # a multiplication of a sparse product takes as long as so many of a dense one
 DENSE = 4000  # unknowns up to which the Schur complement is a dense matrix
 
@@ -98,9 +98,11 @@ def make_schur_solver(J: Any, damping: Any, blocks: Blocks) -> Solve:
     inside = np.zeros(J.shape[1], bool)
     inside[blocks.start : blocks.stop] = True
     columns = J.tocsc()
-    Je, Jf = columns[:, inside].tocsr(), columns[:, ~inside].tocsr()
+    Je, Jf = columns[:, inside], columns[:, ~inside]
+    JeT, JfT = Je.T, Jf.T  # by rows, as both factors of a product are to be
+    Je, Jf = Je.tocsr(), Jf.tocsr()
     k, n = blocks.size, blocks.count
-    E = (Je.T @ Je + sparse.diags_array(damping[inside])).tobsr((k, k))
+    E = (JeT @ Je + sparse.diags_array(damping[inside], format="csr")).tobsr((k, k))
     if E.indptr[-1] != n:
         raise ShapeError("The blocks touch each other.")
     try:
@@ -108,8 +110,8 @@ def make_schur_solver(J: Any, damping: Any, blocks: Blocks) -> Solve:
     except np.linalg.LinAlgError as problem:
         raise SolveError(str(problem)) from problem
     L_inv = sparse.bsr_array((inverse, E.indices, E.indptr), shape=E.shape).tocsr()
-    A = L_inv @ (Je.T @ Jf)
-    F = Jf.T @ Jf + sparse.diags_array(damping[~inside])
+    A = L_inv @ (JeT @ Jf)
+    F = JfT @ Jf + sparse.diags_array(damping[~inside], format="csr")
     if F.shape[0] <= DENSE:
         try:
             factor = linalg.cho_factor(_complement(F, A), check_finite=False, overwrite_a=True)
