@@ -134,7 +134,7 @@ def repeat(count: int, body: Callable[[Any, Any], Any], state: Any, reads: Any =
 
 
 # what a state says of the point and of the problem as it is now; all else is what a method has learned
-CURRENT = {"value", "gradient", "values", "vectors", "residuals", "jacobian", "scaled", "measure", "direction",
+CURRENT = {"value", "gradient", "values", "vectors", "residuals", "jacobian", "scaled", "sizes", "measure", "direction",
            "factors", "code", "smooth", "trial", "before", "atoms", "weights", "count"}  # fmt: skip
 
 

@@ -97,12 +97,18 @@ def is_regular(problem: Residuals, factors: Factors) -> Any:
     return sigma[-1] > problem.eps * sigma[0] * len(sigma)
 
 
+def derive(J: Value, scaled: Value) -> tuple[Value, Value]:
+    """Jᵀ r, and the lengths of the columns of J."""
+    return J.T @ scaled, np.sqrt(np.sum(J * J, axis=0))
+
+
 class _State(NamedTuple):
     value: Value
     gradient: Value
     residuals: Value  # as the user gives them
     jacobian: Value  # ∂r, rescaled by the loss
     scaled: Value  # residuals, rescaled by the loss
+    sizes: Value  # lengths of the columns of J
     D: Value
     radius: Value
     measure: Value  # the largest cosine between r and a column of J
@@ -134,25 +140,23 @@ class LevenbergMarquardt:
         """Residuals and Jacobian at the start."""
         value, r = problem.value(x)
         scaled, J = problem.jacobian(x, r)
-        D = self._scale(J, np.zeros(problem.size, problem.dtype))
+        g, sizes = derive(J, scaled)
+        D = self._scale(sizes, np.zeros(problem.size, problem.dtype))
         size = norm(D * x)
         radius = self.factor * either(size > 0, size, 1.0 + 0 * size)
-        return self._look(problem, x, value, r, scaled, J, D, radius, as_code(RUNNING))
+        return self._look(problem, x, _State(value, g, r, J, scaled, sizes, D, radius, value, as_code(RUNNING)))
 
-    def _scale(self, J: Value, D: Value) -> Value:
+    def _scale(self, sizes: Value, D: Value) -> Value:
         if not self.scaled:
-            return np.ones_like(D) + 0 * J[0]
-        sizes = np.sqrt(np.sum(J * J, axis=0))
+            return np.ones_like(D) + 0 * sizes
         return np.maximum(D, np.where(sizes > 0, sizes, np.where(D > 0, D, 1.0)))
 
-    def _look(self, problem: Residuals, x: Value, value: Value, r: Value, scaled: Value, J: Value, D: Value,
-              radius: Value, code: Value) -> _State:  # fmt: skip
+    def _look(self, problem: Residuals, x: Value, state: _State) -> _State:
         """The state at a point, with the largest cosine between r and the columns that are free."""
-        g = J.T @ scaled
-        sizes = np.sqrt(np.sum(J * J, axis=0)) * np.sqrt(2.0 * value)
+        g, sizes = state.gradient, state.sizes * np.sqrt(2.0 * state.value)
         cosines = np.where(np.logical_and(sizes > 0, free_to_change(problem, x, g)),
                            np.abs(g) / np.where(sizes > 0, sizes, 1.0), 0.0)  # fmt: skip
-        return _State(value, g, r, J, scaled, D, radius, np.max(cosines), code)
+        return state._replace(measure=np.max(cosines))
 
     def step(self, problem: Residuals, x: Value, state: _State) -> tuple[Value, _State]:
         """One step; where the model was wrong only the radius changes."""
@@ -198,12 +202,15 @@ class LevenbergMarquardt:
         )
 
         def here() -> Any:
-            scaled, J_new = problem.jacobian(moved, raw)
-            return raw, scaled, J_new, self._scale(J_new, D)
+            scaled, J = problem.jacobian(moved, raw)
+            g, sizes = derive(J, scaled)
+            return g, raw, J, scaled, sizes, self._scale(sizes, D)
 
         # near the rounding of the cost a step is believed where it makes the cosines much smaller
-        raw, scaled, J, D = problem.when(np.logical_or(good, doubtful), here, lambda: (state.residuals, r, J, D))
-        new = self._look(problem, moved, value, raw, scaled, J, D, new_radius, as_code(RUNNING))
+        kept = (state.gradient, state.residuals, J, r, state.sizes, D)
+        g, raw, J, r, sizes, D = problem.when(np.logical_or(good, doubtful), here, lambda: kept)
+        new = _State(value, g, raw, J, r, sizes, D, new_radius, state.measure, state.code)
+        new = self._look(problem, moved, new)
         polished = both(doubtful, new.measure < 0.5 * state.measure)
         good = np.logical_or(polished, both(good, no(hidden)))
         code = either(polished, RUNNING, code)
