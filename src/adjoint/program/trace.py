@@ -45,8 +45,7 @@ class Trace(ABC):
     differentiates = False  # its values are a value with derivatives beside it
     records = False  # writes a program: an effect inside it is written down, whatever it reads
     counts = False  # its values stand for plain arrays, to know what would be done with them; effects are left out
-    # the thread in which the short way of recording may be taken; 0 when it may not (see transform/tape_fast.py)
-    fast = 0
+    fast = 0  # the thread in which recording may take its short way, 0 where it may not (see transform/tape_fast.py)
     has_ended = False
     shades = False  # keeps writes to arrays of outer transformations inside
     defers = False  # may have to run the function again: effects wait until it has run
@@ -396,7 +395,6 @@ def refuse_conversion(x: Tracer, call: str, remedy: str, asks: str = "was asked 
         else "Its derivative would be lost" if x.has_tangent()
         else "It may differ between the elements of a batch"
     )  # fmt: skip
-    location = here()
-    message = f"{call} {asks} a traced {x.type}, at {describe(location)}. {lost}. {remedy}"
+    message = f"{call} {asks} a traced {x.type}, at {describe(location := here())}. {lost}. {remedy}"
     remember_refusal(message, location)
     raise TraceError(message)
