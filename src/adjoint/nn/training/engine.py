@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from operator import index as operator_index
 from typing import Any, NamedTuple
 
@@ -20,6 +19,7 @@ from adjoint.data import Arrays, Source, as_source, epoch_order, noise_of, pad_b
 from adjoint.data.arrays import gather
 from adjoint.data.order import check_size, count_batches, read_generator
 from adjoint.jit import jit
+from adjoint.jit.lifetimes import kept_with
 from adjoint.nn.statistics import frozen_leaves
 from adjoint.nn.statistics import trainable as nn_trainable
 from adjoint.optimize.stochastic.objectives import Call, read_loss, sum_losses
@@ -81,16 +81,16 @@ def _advance(structure: Any, call: Call, numbers: Any, leaves: Any, batch: Any, 
     return tuple(tree.leaves(state)), report
 
 
-@lru_cache(maxsize=32)
+@kept_with(lambda structure, call: call.loss)
 def compile_programs(structure: Any, call: Call) -> Programs:
     """The programs of a structure (rule and model) and a loss, shared by runs: their numbers are arguments."""
     return Programs(*[jit(function) for function in write_programs(structure, call)])
 
 
-@lru_cache(maxsize=32)
-def compiled_totals(call: Any, plain: bool = False) -> Any:
-    """The program that adds up a loss, or metrics, of a batch."""
-    return jit(lambda model, batch, weight: call(model, batch, weight))
+@kept_with(lambda totals: totals.call.loss)
+def _compile_totals(totals: _LossTotals) -> Any:
+    """The program that adds up a loss of a batch."""
+    return jit(lambda model, batch, weight: totals(model, batch, weight))
 
 
 def _integer(title: str, name: str, number: Any) -> int:
@@ -263,7 +263,7 @@ class Engine:
     def total(self, model: Any, data: Any) -> tuple[float, float]:
         """Total and weight of the loss of other data, without a generator."""
         source = as_source(data)
-        found = compiled_totals(_LossTotals(self.call)) if self.compiled else _LossTotals(self.call)
+        found = _compile_totals(_LossTotals(self.call)) if self.compiled else _LossTotals(self.call)
         total, weight = 0.0, 0.0
         if not self.by_example:
             for batch in source.batches(min(self.size, len(source)), last="keep"):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,6 +27,7 @@ from adjoint.data.sources import Source
 from adjoint.debug import callback as call_back
 from adjoint.implicit.approximate import Unrolled
 from adjoint.jit import jit
+from adjoint.jit.lifetimes import kept_with
 from adjoint.optimize.limits import read_count
 from adjoint.optimize.stochastic.epochs import Epoch
 from adjoint.optimize.stochastic.methods import StochasticMethod
@@ -311,16 +311,9 @@ class _Run:
         return Trained(value, fun, state.params, code, state.step, done, history, None if held is None else best, state)
 
 
+@kept_with(lambda plan, call: call.loss)
 def _compile(plan: Plan, call: Any) -> tuple[Callable[..., Any], Callable[..., Any]]:
     """An epoch and the loss of validation data as programs, shared by runs: rule, data and numbers are arguments."""
-    try:
-        return _shared(plan, call)
-    except TypeError:  # a loss without a hash
-        return _shared.__wrapped__(plan, call)
-
-
-@lru_cache(maxsize=32)
-def _shared(plan: Plan, call: Any) -> tuple[Callable[..., Any], Callable[..., Any]]:
     loss, spread, generator = call.loss, call.spread, call.generator  # named by the programs themselves
     make = lambda own: _Run(plan, own, None, None, None, None)
 
