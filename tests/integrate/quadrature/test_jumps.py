@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 
 import adjoint as ad
-from adjoint import integrate
+from adjoint import integrate, optimize
+from adjoint.integrate.quadrature.adaptive import integrate_adaptively
+from adjoint.integrate.quadrature.jumps import SEGMENTS, may_jump, segments_of
+from adjoint.integrate.quadrature.reading import read_integrand
 
 ZERO, ONE = np.zeros(2), np.ones(2)
 rng = lambda: ad.random.default_rng(0)
@@ -99,3 +102,40 @@ def test_one_dimension(name: str) -> None:
         sign = 1.0 if ends == (0.0, 1.0) else -1.0
         named = ad.grad(lambda theta: integrate.quad(f, *ends, args=(theta,), points=(theta,)).value)(theta)
         assert named == pytest.approx(sign * (f(theta - 1e-12, theta) - f(theta + 1e-12, theta)), rel=1e-6)
+
+
+def cube(x, theta):
+    """y with y³ + y = x θ."""
+    return optimize.root(lambda y: y**3 + y - x * theta, 0.5 * x).x
+
+
+@pytest.mark.parametrize(
+    "f, moves",
+    [
+        pytest.param(cube, False, id="iterations of a solver"),
+        pytest.param(ad.grad(cube, argnums=1), False, id="diagnosis of its derivative"),
+        pytest.param(lambda x, theta: np.where(cube(x, theta) > 0.5, 1.0, 0.0), True, id="a branch on a solution"),
+        pytest.param(
+            lambda x, theta: optimize.root(lambda y: y**3 + y - step(x, theta), 0.5 * x).x, True, id="in an equation"
+        ),
+    ],
+)
+def test_solutions_jump_where_their_equations_do(f, moves: bool) -> None:
+    made = read_integrand("quad", f, (0.4,))
+    assert may_jump(made.program, (False, False, *[True] * len(made.theta))) == moves
+
+
+@pytest.mark.parametrize("theta", [0.5, 1e-4, 0.9999, 0.4995])
+def test_jumps_beyond_the_outermost_nodes(theta: float) -> None:
+    """The first intervals are enough for the integral: it looks smooth, and f jumps beside their ends."""
+    with pytest.warns(RuntimeWarning, match="f jumps near x"):
+        ad.jit(ad.grad(lambda theta: integrate.quad(lambda x: 2.0 + step(x, theta), 0.0, 1.0).value))(theta)
+
+
+def test_few_segments_of_smooth_functions_are_looked_at() -> None:
+    counts = []
+    for f in (lambda s: np.sin(3.0 * s)[:, None], lambda s: np.abs(s - 0.3)[:, None]):
+        ends = [np.float64(0.0), np.float64(1.0)]
+        found = integrate_adaptively(f, ends, "gauss-kronrod", 1e-10, 1e-12, 200, 1)
+        counts.append(segments_of(found, np.array(ends), 2, found.value[0])[2])
+    assert counts == [4, SEGMENTS]

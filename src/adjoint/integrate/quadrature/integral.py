@@ -31,7 +31,7 @@ from adjoint.integrate.quadrature.adaptive import (
     Substitution,
     integrate_adaptively,
 )
-from adjoint.integrate.quadrature.jumps import NAME, may_jump, segments_of, warn_of_jumps
+from adjoint.integrate.quadrature.jumps import NAME, may_jump, mean_size, segments_of, warn_of_jumps
 from adjoint.integrate.quadrature.reading import read_count, read_end, read_integrand, read_points, read_tolerances
 from adjoint.linear.solvers.answer import Coded
 from adjoint.ops.custom import Attach
@@ -44,6 +44,7 @@ from adjoint.transform.subprograms import jvp_program, pulled
 __all__ = ["Integral", "Quadrature", "inner", "integrate_program", "is_known_finite", "quad"]
 
 METHODS = ("gauss-kronrod", "tanh-sinh", "clenshaw-curtis", "gauss")
+ADAPTIVE = ("gauss-kronrod", "clenshaw-curtis")
 STATUSES = ("converged", "max intervals", "no further progress", "not finite")
 ADVICE = {
     MAX_INTERVALS: "f is rough or oscillates: give a larger max_intervals, name its jumps and kinks as points=, or use "
@@ -282,7 +283,10 @@ class IntegralRule:
         first, last = substitution.ends(a, b)
         named = np.concatenate([np.stack([first, last]), substitution.back(substitution.clip(points, a, b), a, b)])
         around = first + (last - first) * ((np.arange(32) + 0.5) / 32)
-        warn_of_jumps(self.how.title, values, there, segments_of(found, named), around, NAME)
+        mean = mean_size(values, there, around)
+        initial = max(2, self.how.points + 1) if self.how.method in ADAPTIVE else 0
+        begin, end, count = segments_of(found, named, initial, mean * np.abs(last - first))
+        warn_of_jumps(self.how.title, values, there, (begin, end), mean, NAME, count)
 
 
 def has_lost_digits(values: Sequence[Value], found: Computed, atol: float) -> bool:

@@ -21,7 +21,7 @@ from adjoint.implicit.vectors import to_vector
 from adjoint.integrate.derivative import detach
 from adjoint.integrate.quadrature.adaptive import CONVERGED, NOT_FINITE
 from adjoint.integrate.quadrature.integral import Integral
-from adjoint.integrate.quadrature.jumps import SEGMENTS, STAND_STILL, may_jump, warn_of_jumps
+from adjoint.integrate.quadrature.jumps import SEGMENTS, STAND_STILL, may_jump, mean_size, warn_of_jumps
 from adjoint.integrate.quadrature.reading import read_box, read_count, read_function, read_integrand
 from adjoint.ops.custom import Attach
 from adjoint.optimize.iteration import as_code
@@ -71,7 +71,7 @@ class _Watched:
             chosen = np.concatenate([steepest, some])
             points = unit + 0 * chosen[0]  # traced, if the places are
             segments = points[chosen], points[chosen + 1]
-            warn_of_jumps(self.title, values, there, segments, unit, STAND_STILL)
+            warn_of_jumps(self.title, values, there, segments, mean_size(values, there, unit), STAND_STILL)
 
 
 def _averages(title: str, f: Callable[..., Any], args: Any, low: Value, high: Value, unit: Value) -> Any:

@@ -31,7 +31,7 @@ from adjoint.integrate.quadrature.adaptive import (
     make_zeros,
 )
 from adjoint.integrate.quadrature.integral import Integral, inner, is_known_finite, quad
-from adjoint.integrate.quadrature.jumps import STAND_STILL, may_jump, warn_of_jumps
+from adjoint.integrate.quadrature.jumps import STAND_STILL, may_jump, mean_size, warn_of_jumps
 from adjoint.integrate.quadrature.reading import (
     read_box,
     read_count,
@@ -259,7 +259,9 @@ class _CubeRule:
             types = self.program.output_types
             values = lambda x: to_vector(interpret(self.program, [np.float64(0.0), x, *theta]), types)
             segments = inside(1e-6), inside(1.0 - 1e-6)
-            warn_of_jumps("integrate.cubature", values, there, segments, inside(0.4), STAND_STILL)
+            warn_of_jumps(
+                "integrate.cubature", values, there, segments, mean_size(values, there, inside(0.4)), STAND_STILL
+            )
 
     def _face(self, axis: int, at: Value, low: Value, high: Value, theta: Sequence[Value]) -> list[Value]:
         """The integral over the face where one variable is fixed."""
