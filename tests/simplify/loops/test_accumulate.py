@@ -22,6 +22,7 @@ FORMS = {
     "einsum": lambda u, v: np.einsum("i,j->ij", u, v),
     "outer": np.outer,
     "transposed": lambda u, v: np.outer(v, u).T,
+    "times numbers": lambda u, v: 0.85 * (np.outer(v, u) * 2.0).T,
     "computed factors": lambda u, v: np.outer(np.sin(u), v * v),
     "several": lambda u, v: np.outer(u, v) + np.outer(np.sin(u), v) * 1.0 + np.outer(u, np.cos(v)),
 }
@@ -48,6 +49,14 @@ def test_outer_products_are_one_product(form: str, sign: float, reverse: bool) -
     program = moved(f, US, VS)
     assert titles(program).count("matmul") >= 1
     assert all(eq.op.carries == 0 or form == "several" for eq in loops_of(program))
+
+
+def test_products_of_lower_precision_are_added_up_in_that_of_the_sum() -> None:
+    def f(us, vs):
+        body = lambda s, row: (s + np.outer(row[0], row[1]) * np.float64(0.85), None)
+        return ad.scan(body, np.ones((9, 8)), (us, vs))[0]
+
+    assert loop_of(moved(f, US.astype(np.float32), VS.astype(np.float32))).op.carries == 1
 
 
 def test_products_with_a_short_shared_axis() -> None:

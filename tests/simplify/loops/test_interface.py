@@ -192,3 +192,23 @@ def test_rows_of_a_size_that_nobody_knows_are_not_repeated_outside() -> None:
     last, stack = interpret(program, [np.float64(2.0)])
     assert last == 2.0 + 3 * (2.0 + 4.0 + 8.0)
     np.testing.assert_array_equal(stack, [[2.0, 4.0, 8.0]] * 3)
+
+
+def test_stacks_that_became_one_value_since_are_constants() -> None:
+    """0.85 A is stacked for the backward pass, until it is moved out of the loop."""
+
+    def f(a):
+        x = np.ones(12)
+        for _ in range(100):
+            x = 0.85 * a @ x + 0.1
+        return np.sum(x**2)
+
+    def stacked(program: Program) -> int:
+        return max(v.type.size for eq in program.equations for v in eq.outputs)
+
+    a = np.arange(144.0).reshape(12, 12) / 1000.0
+    lowered = ad.jit(ad.grad(f)).lower(a)
+    before, after = lowered.program, check(simplify(lowered.program))
+    same_results(before, after, [a])
+    assert stacked(before) == 100 * 144
+    assert stacked(after) == 100 * 12

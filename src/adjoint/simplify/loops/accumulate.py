@@ -101,7 +101,7 @@ class _Factor:
 
 @record(frozen=False)
 class _Product:
-    """A term uₜ vₜᵀ, or Aₜ Bₜ with a short axis k between them; flipped: the term is its transpose."""
+    """A term c uₜ vₜᵀ, or c Aₜ Bₜ with a short axis k between them; flipped: the term is its transpose."""
 
     left: _Factor
     right: _Factor
@@ -109,6 +109,7 @@ class _Product:
     shared: int
     columns: int
     flipped: bool
+    scales: tuple[Literal, ...]  # numbers whose product is c
 
 
 def _products_behind(loop: Loop) -> list[Equation]:
@@ -151,13 +152,21 @@ def _write_sum(loop: Loop, carry: Carry, sign: Op, terms: list[Atom]) -> None:
 def _product(body: _Body, atom: Atom) -> _Product | None:
     """The two factors of a term, if it is a product of two matrices that vary."""
     flipped = False
-    while (eq := body.maker(atom)) is not None and (view := VIEWS.get(eq.op)) is not None:
-        flip = view(eq.op, eq.inputs[0].type, atom.type)
+    dtype = atom.type.dtype
+    scales: list[Literal] = []
+    while (eq := body.maker(atom)) is not None:
+        numbers = [a for a in eq.inputs if isinstance(a, Literal)] if eq.op is multiply else []
+        if len(numbers) == 1 and body.reads[atom] == 1:
+            scales += numbers
+            (atom,) = [a for a in eq.inputs if isinstance(a, Var)]
+            continue
+        view = VIEWS.get(eq.op)
+        flip = view(eq.op, eq.inputs[0].type, atom.type) if view is not None else None
         if flip is None:
             break
         flipped ^= flip
         atom = eq.inputs[0]
-    if eq is None or len(eq.inputs) != 2:
+    if eq is None or len(eq.inputs) != 2 or atom.type.dtype != dtype:  # it is added up in the precision of the sum
         return None
     a, b = eq.inputs
     if isinstance(a, Literal) or isinstance(b, Literal) or a.type.dtype != b.type.dtype:
@@ -168,7 +177,7 @@ def _product(body: _Body, atom: Atom) -> _Product | None:
         return None
     rows, shared, columns = sizes
     left, right = _factor(body, a, rows, shared, is_left=True), _factor(body, b, columns, shared, is_left=False)
-    return _Product(left, right, rows, shared, columns, flipped)
+    return _Product(left, right, rows, shared, columns, flipped, tuple(scales))
 
 
 # (primitive, types of the source and of the view) → whether the view is the transpose of its source, up to axes of
@@ -261,6 +270,8 @@ def _write_product(loop: Loop, product: _Product, sign: Op, base: Atom, result: 
     if product.flipped:
         left, right = right, left
     total = write(MatMul(), write(Transpose((1, 0)), left), right)
+    for scale in product.scales:
+        total = write(multiply, total, scale)
     if total.type.shape != result.type.shape:
         total = write(Reshape(tuple(result.type.shape)), total)
     return write(sign, base, total, out=result)

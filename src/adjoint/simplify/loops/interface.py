@@ -84,6 +84,11 @@ class _Outside:
             self._keys[atom] = key
         return key
 
+    def stacks(self, eq: Equation) -> frozenset[Atom]:
+        """The arguments of a loop that stack one value: its own constants aside, which are what they are."""
+        spread = lambda a: a in self.rows or (a in self.makers and isinstance(self.makers[a].op, Broadcast))
+        return frozenset([a for a in eq.inputs if isinstance(a, Var) and spread(a)])
+
     def row(self, atom: Atom, eq: Equation) -> tuple[Atom, tuple[Any, ...]] | None:
         """(value, shape) if every row of a stack is that value, broadcast to that shape."""
         if not isinstance(atom, Var):
@@ -128,11 +133,12 @@ def simplify_interfaces(program: Program) -> Program:
         if any(a is not b for a, b in zip(inputs, eq.inputs, strict=True)):
             eq = dataclasses.replace(eq, inputs=inputs)
             changed = True
-        known = eq.__dict__.get(SETTLED)
-        loop = open_loop(eq) if known is None else None
+        rows, stacks = eq.__dict__.get(SETTLED, ({}, None))
+        # what another loop stacks may have become one value since
+        loop = open_loop(eq) if stacks is None or not outside.stacks(eq) <= stacks else None
         if loop is None:
             outside.put(eq)
-            outside.rows.update(known or {})
+            outside.rows.update(rows)
             continue
         _merge_constants(loop, outside)
         _merge_scanned(loop, outside)
@@ -143,7 +149,8 @@ def simplify_interfaces(program: Program) -> Program:
         changed |= loop.changed
         closed = loop.close()
         outside.put(closed)
-        closed.__dict__[SETTLED] = {v: outside.rows[v] for _, v in loop.ys if v in outside.rows}
+        rows = {v: outside.rows[v] for _, v in loop.ys if v in outside.rows}
+        closed.__dict__[SETTLED] = rows, outside.stacks(closed)
         for extra in behind:
             outside.put(extra)
     if not changed:
