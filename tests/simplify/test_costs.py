@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 import adjoint as ad
-from adjoint.simplify.costs import cost, elements, program_cost, size_in_bytes
+from adjoint.simplify.costs import code_length, cost, elements, is_as_long, program_cost, size_in_bytes
 from tests.simplify.programs import program_of
 
 X = np.linspace(0.1, 0.9, 12).reshape(3, 4)
@@ -47,3 +47,14 @@ def test_sizes() -> None:
     kind = next(v.type for eq in program.equations for v in eq.outputs if v.type.ndim == 1)
     assert elements(kind) > 1  # a guess
     assert size_in_bytes(program.inputs[0].type) == 8
+
+
+def test_the_length_of_code() -> None:
+    length = lambda f, *args: sum(map(code_length, program_of(f, *args)[0].equations))
+    assert length(np.exp, X) == length(lambda x: x[:2, :2] @ x[:2, :2], X) - 2 == 1  # two slices
+    assert 1 < length(lambda a: a @ a, np.ones((20, 20))) < length(np.linalg.qr, X)
+    loop = lambda x: ad.scan(lambda c, t: (np.tanh(c) * np.tanh(t), None), x[0], x)[0]
+    assert length(loop, X) >= 4
+    program, _ = program_of(loop, X)
+    assert is_as_long(program, 4)
+    assert not is_as_long(program, 50)

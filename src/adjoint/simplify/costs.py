@@ -51,6 +51,27 @@ def cost(eq: Equation) -> float:
     return math.inf if rule is None else rule(eq.op, eq)
 
 
+DECOMPOSITION = 12  # equations whose machine code is as long as that of a decomposition, a solve, a sort
+PRODUCT = 6  # that of a product of matrices which are not tiny
+TINY = 512  # multiplications
+
+
+def code_length(eq: Equation) -> int:
+    """How long the machine code of an equation is, in that of elementwise ones."""
+    if eq.op.several and (inner := eq.op.programs()):
+        return 1 + sum(code_length(e) for p in inner.values() for e in p.equations)
+    price = cost(eq)
+    if math.isinf(price):
+        return DECOMPOSITION
+    return PRODUCT if isinstance(eq.op, MatMul | Einsum) and price > 0.5 * TINY else 1
+
+
+def is_as_long(program: Program, least: int) -> bool:
+    """Whether the machine code of a program is as long as that of so many equations."""
+    length = len(program.equations)
+    return length >= least or (DECOMPOSITION * length >= least and sum(map(code_length, program.equations)) >= least)
+
+
 @COSTS.rule(Pointwise)
 def pointwise_cost(op: Pointwise, eq: Equation) -> float:
     kind = eq.outputs[0].type

@@ -221,3 +221,27 @@ def test_lines_are_those_of_the_first_iteration():
     (eq,) = scans(reroll(program))
     assert eq.op.body.equations[0].location is not None
     assert {e.location for e in eq.op.body.equations} <= {e.location for e in program.equations}
+
+
+def iterations_of_qr(turns):
+    """The QR iteration for eigenvalues: two equations a turn, whose machine code is long."""
+
+    def f(a):
+        s = a @ a.T
+        for _ in range(turns):
+            q, r = np.linalg.qr(s)
+            s = r @ q
+        return np.sum(np.diag(s) ** 0.5)
+
+    return f, (np.cos(np.arange(81.0)).reshape(9, 9) + 3.0 * np.eye(9),)
+
+
+@pytest.mark.parametrize("transform", [lambda f: f, ad.grad])
+def test_few_equations_with_long_code_are_a_loop(transform):
+    f, args = iterations_of_qr(20)
+    program = traced(transform(f), args)
+    rolled = reroll(program, least=128)
+    assert len(rolled.equations) < 30
+    same("qr", program, rolled, args)
+    cheap = traced(lambda x: [x := np.tanh(x) + 0.1 for _ in range(20)][-1], (np.ones(9),))
+    assert reroll(cheap, least=128) is cheap

@@ -10,6 +10,7 @@ from itertools import chain
 
 import numpy as np
 
+from adjoint.simplify.costs import code_length
 from adjoint.simplify.reroll.arrays import STACKED_VIEWS
 from adjoint.simplify.reroll.repetitions import Integers, Numbered, Repetition, find_repetitions
 from adjoint.simplify.reroll.sources import LoopCandidate, LoopCandidates, RepetitionAnalysis, Unknown
@@ -22,7 +23,7 @@ Stretch = tuple[int, int, int]  # start, stop, period
 
 
 class Search:
-    """Repetitions of at least `fewest` iterations and `least` equations, turned into loop candidates."""
+    """Repetitions of at least `fewest` iterations, as long as `least` equations, turned into loop candidates."""
 
     def __init__(self, numbers: Numbered, fewest: int, least: int) -> None:
         self.numbers, self.fewest, self.least = numbers, fewest, least
@@ -30,6 +31,7 @@ class Search:
         # a repetition that only arranges elements goes away altogether, so it need not be long
         arranges = [eq.op.overwrites or eq.op in STACKED_VIEWS for eq in numbers.program.equations]
         self._works = np.concatenate([[0], np.cumsum(~np.array(arranges, bool))])
+        self._lengths = np.concatenate([[0], np.cumsum([code_length(eq) for eq in numbers.program.equations])])
 
     def find(self) -> LoopCandidates:
         """The loop candidates, none over another."""
@@ -68,7 +70,10 @@ class Search:
         """Whether a stretch is long enough."""
         if stop - start < self.fewest * period:
             return False
-        return stop - start >= self.least or self._works[start + period] == self._works[start]
+        return (
+            self._lengths[stop] - self._lengths[start] >= self.least
+            or self._works[start + period] == self._works[start]
+        )
 
     def _roll_up(self, stretch: Stretch) -> bool:
         """Turn a stretch, or parts of it, into loop candidates; say whether any was found."""
@@ -139,5 +144,5 @@ def crossings(numbers: Numbered, start: int, stop: int, period: int) -> Integers
 
 
 def find_candidates(numbers: Numbered, fewest: int, least: int) -> LoopCandidates:
-    """The loop candidates of a program: repetitions of at least `fewest` iterations and `least` equations."""
+    """The loop candidates of a program: repetitions of at least `fewest` iterations, as long as `least` equations."""
     return Search(numbers, fewest, least).find()

@@ -16,6 +16,7 @@ from typing import Any
 
 from adjoint.program.program import Atom, Equation, Program, Var
 from adjoint.program.types import ArrayType, Value
+from adjoint.simplify.costs import is_as_long
 from adjoint.simplify.dead_code import drop_dead_code
 from adjoint.simplify.loops.store_forwarding import forward_rows
 from adjoint.simplify.reroll.candidates import find_candidates
@@ -28,16 +29,16 @@ from adjoint.simplify.reroll.stacked_literals import stack_dtype
 from adjoint.simplify.reroll.write import Loop
 
 FEWEST = 8  # iterations: fewer stay written out
-LEAST = 32  # equations
+LEAST = 32  # equations, or what is as long as these
 DEEPEST = 8  # loops inside loops
 
 
 def reroll(program: Program, fewest: int = FEWEST, least: int = LEAST) -> Program:
-    """The program with its repetitions of at least `fewest` iterations and `least` equations as loops."""
-    if len(program.equations) >= least:
+    """The program with its repetitions of at least `fewest` iterations, as long as `least` equations, as loops."""
+    if is_as_long(program, least):
         program = forward_rows(program)
     for _ in range(DEEPEST):
-        if len(program.equations) < least:
+        if not is_as_long(program, least):
             return program
         numbers = number_program(program)
         candidates = find_candidates(numbers, fewest, least)
