@@ -1,5 +1,6 @@
 """jit and the other transformations, in every order: the same numbers as without it."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -175,3 +176,32 @@ def test_a_compiled_function_in_a_compiled_function_is_converted_as_well() -> No
         assert ad.jit(lambda x: np.sum(inner(x)))(x) == expected
         inner(x)
         assert ad.jit(lambda x: np.sum(inner(x)))(x) == expected
+
+
+def _signed_roots(x: Any) -> Any:
+    """It asks for plain values, which no program without guards gives."""
+    total = 0.0
+    for v in x:
+        try:
+            if v < 1.0:
+                raise ValueError
+            total = total + math.sqrt(v - 1.0)
+        except ValueError:
+            total = total + v**2
+    return total
+
+
+def _squares_of_groups(x: Any) -> Any:
+    groups, which = np.unique(np.round(x).astype(int), return_inverse=True)
+    sums = np.zeros(len(groups))
+    np.add.at(sums, which, x)
+    return np.sum(sums**2)
+
+
+@pytest.mark.parametrize("f", [_signed_roots, _squares_of_groups])
+def test_what_a_transformation_runs_as_python_is_converted_as_without_jit(f: Any) -> None:
+    at, ahead = np.array([0.3, 1.7, 1.2]), np.array([1.0, -0.5, 0.3])
+    slope = (f(at + 1e-6 * ahead) - f(at - 1e-6 * ahead)) / 2e-6
+    assert ad.grad(ad.jit(f))(at) @ ahead == pytest.approx(slope, rel=1e-8)
+    assert ad.jvp(ad.jit(f), (at,), (ahead,))[1] == pytest.approx(slope, rel=1e-8)
+    np.testing.assert_allclose(ad.vmap(ad.jit(f))(np.stack([at, 0.99 * at])), [f(at), f(0.99 * at)], rtol=1e-14)

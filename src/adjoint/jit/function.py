@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import inspect
 import threading
-import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +17,8 @@ from adjoint.base.loading import deferred
 from adjoint.base.records import record
 from adjoint.base.source import by_name, user_facing, warn_user
 from adjoint.compile.callable import Entry
-from adjoint.conversion.driver import prepare
-from adjoint.jit.pipeline import build_executable, compile_call, specialize
+from adjoint.conversion.driver import prepare, start_over
+from adjoint.jit.pipeline import build_executable, compile_call, run_first, specialize
 from adjoint.jit.signature import Call, CallReader, Signature
 from adjoint.jit.trace import GuardedProgram, trace_call
 from adjoint.jit.writes import OutsideWrite, StateFound
@@ -130,7 +129,7 @@ class Jitted(Entry):
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call that matches no specialization."""
         if self._is_python:
-            return self.function(*args, **kwargs)
+            return self._as_python(args, kwargs)
         try:
             if live_trace() is not None or active_watch() is not None:
                 return self._call_inside(args, kwargs)
@@ -172,7 +171,7 @@ class Jitted(Entry):
                     if guarded is None or (guarded.acts and not alone) or guarded.captured:
                         return self._run_python(variants, args, kwargs)
                     try:
-                        answer = guarded, _run_first(guarded, call)
+                        answer = guarded, run_first(guarded.program, call.values)
                     except Mismatch as problem:  # by the very call that it was traced for
                         self._give_up(variants, "it asks for digits that machine code rounds otherwise", str(problem))
                         variants.always_python = True
@@ -187,7 +186,13 @@ class Jitted(Entry):
 
     def _run_python(self, variants: Variants, args: Any, kwargs: Any) -> Any:
         variants.eager += 1
-        return self.function(*args, **kwargs)
+        return self._as_python(args, kwargs)
+
+    def _as_python(self, args: Any, kwargs: Any) -> Any:
+        """The function as it is; where a transformation runs around it, it is converted if need be, as without jit."""
+        if live_trace() is None:
+            return self.function(*args, **kwargs)
+        return start_over(lambda function: function(*args, **kwargs), self.function, (args, kwargs))
 
     def report(self) -> Report:
         """What was compiled, why, and how long it took; what is left to NumPy and to plain Python."""
@@ -374,14 +379,6 @@ class Jitted(Entry):
 
     def __repr__(self) -> str:
         return f"<jit of {getattr(self.function, '__qualname__', self.function)}>"
-
-
-def _run_first(guarded: GuardedProgram, call: Call) -> list[Value]:
-    executable = build_executable(guarded.program)
-    begin = time.perf_counter()
-    outputs = executable.run(call.values)
-    executable.seconds["first run"] = time.perf_counter() - begin
-    return outputs
 
 
 @user_facing
