@@ -290,3 +290,45 @@ def test_a_variable_sees_what_is_written_until_it_is_assigned(f: Any) -> None:
     x, u = np.array([1.0, 2.0, 3.0]), np.array([0.1, 0.2, 0.3])
     np.testing.assert_allclose(ad.jit(f)(x, u), f(x, u), rtol=1e-12)
     np.testing.assert_allclose(ad.jit(ad.grad(f))(x, u), ad.grad(f)(x, u), rtol=1e-12)
+
+
+def joined_in_a_loop(x, b):
+    y, z, n = x * 1.0, np.sin(x), 0
+    while n < 4 + 0 * b:
+        z -= b
+        y = 0.5 * y
+        z = y  # from here on the two are one array
+        n += 1
+    return np.sum(y) + 3 * np.sum(z)
+
+
+def joined_before_a_loop(x, b):
+    y, n = x * 1.0, 0
+    z = y
+    while n < 4 + 0 * b:
+        z -= b
+        y = 0.5 * y
+        n += 1
+    return np.sum(y) + 3 * np.sum(z)
+
+
+def joined_where_a_question_is_true(x, b):
+    y, z, n = x * 1.0, np.sin(x), 0
+    while n < 5 + 0 * b:
+        y[n % 3] = z[0] * b
+        y, z = z, y
+        if y[0] > 0.2:
+            y = z
+        n += 1
+    return np.sum(y) + 3 * np.sum(z)
+
+
+@pytest.mark.filterwarnings("ignore:jit of:UserWarning")
+@pytest.mark.parametrize("f", [joined_in_a_loop, joined_before_a_loop, joined_where_a_question_is_true])
+def test_two_names_in_an_iteration_are_one_array_in_the_next_one(f: Callable[..., Any]) -> None:
+    stacked, steps = np.stack([X, 0.3 * X]), np.array([0.2, 0.3])
+    expected = [f(x, b) for x, b in zip(stacked, steps, strict=True)]
+    np.testing.assert_allclose([ad.jit(f)(x, b) for x, b in zip(stacked, steps, strict=True)], expected, rtol=1e-14)
+    np.testing.assert_allclose(ad.jit(ad.vmap(f))(stacked, steps), expected, rtol=1e-14)
+    slope = (f(X, 0.2 + 1e-6) - f(X, 0.2 - 1e-6)) / 2e-6
+    assert ad.jit(ad.grad(f, argnums=(0, 1)))(X, 0.2)[1] == pytest.approx(slope, abs=1e-7)

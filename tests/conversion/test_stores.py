@@ -87,3 +87,36 @@ def test_views_that_a_container_holds_while_their_array_is_written_to(f) -> None
     np.testing.assert_allclose(ad.jit(f)(x), f(x), rtol=1e-13)
     gradient = ad.grad(lambda x: np.sum(np.sin(f(x))))
     np.testing.assert_allclose(ad.jit(gradient)(x), gradient(x), rtol=1e-12, atol=1e-14)
+
+
+READERS = {  # functions of an array that read it by its own name, too
+    "scan": lambda x, b: ad.scan(lambda c, k: (0.5 * c + x * k, None), x, np.arange(2.0))[0],
+    "fori_loop": lambda x, b: ad.fori_loop(0, 2, lambda k, c: 0.3 * c * x, x),
+    "cond": lambda x, b: ad.cond(b > 0.2, lambda z: z * 1.0, lambda z: 2 * z + np.tanh(x), x),
+    "checkpoint": lambda x, b: ad.checkpoint(lambda z: z * x)(x),
+    "grad": lambda x, b: ad.grad(lambda z: np.sum(0.5 * z * z * x))(x),
+    "vmap of cond": lambda x, b: ad.vmap(lambda z: ad.cond(z > 0.3, lambda z: z * x[0], lambda z: z + x[1], z))(x),
+}
+
+
+def _pulled(x, b):
+    """The derivative at what x held, not at what it holds."""
+    _, pull = ad.vjp(lambda z: np.sum(z * z * x * x), x)
+    x[1] += 1.0
+    return pull(0.1)[0]
+
+
+@pytest.mark.parametrize("reader", [*READERS.values(), _pulled], ids=[*READERS, "vjp"])
+def test_a_function_inside_a_loop_reads_what_was_written(reader) -> None:
+    def f(x, b):
+        x, n = x.copy(), 0
+        while n < 5 + 0 * b:
+            s = reader(x, b)
+            x[n % 2] = np.tanh(s[n % 2])
+            n += 1
+        return x
+
+    for b in (-1.0, 1.0):
+        np.testing.assert_allclose(ad.jit(f)(X, b), f(X, b), rtol=1e-13)
+    stacked = ad.jit(ad.vmap(f, in_axes=(None, 0)))(X, np.array([-1.0, 1.0]))
+    np.testing.assert_allclose(stacked, [f(X, -1.0), f(X, 1.0)], rtol=1e-13)

@@ -174,7 +174,7 @@ def _call_class(cls: Any) -> Any:
 def note_made(thing: Any) -> Any:
     """A new object or container: what the branch or body that is traced writes into it is its own."""
     region = live_trace()
-    while region is not None and not region.shades:
+    while region is not None and region.shadows is None:
         region = region.outer
     if region is not None:
         region.note_made(thing)  # type: ignore[attr-defined]

@@ -24,7 +24,7 @@ from adjoint.conversion.log import Cell, Log, logging
 from adjoint.conversion.log import note as note_write
 from adjoint.program.freezing import Generators
 from adjoint.program.journal import Journal, journal, note
-from adjoint.program.program import Atom, Program
+from adjoint.program.program import Atom, Program, Var
 from adjoint.program.record import Record, RecordTracer
 from adjoint.program.trace import Tracer, live_trace, running
 from adjoint.program.types import ArrayType, Value
@@ -54,13 +54,13 @@ class Region(Record):
     """The record of a branch or a body."""
 
     title = "a branch or a loop"
-    shades = True
 
     def __init__(self, purpose: str) -> None:
         super().__init__(purpose=purpose)
         self.runs_again = False  # the states of random generators are carried
         self.begun = moment()
-        self.shadows: dict[int, tuple[Tracer, Tracer]] = {}  # by identity: an outer array, and what it holds here
+        self.shadows: dict[int, tuple[Tracer, Tracer]] = {}  # an outer array, and what it holds here
+        self.overwritten: set[Var] = set()  # what arrays of this region held before they were written to
         self._atoms: dict[int, tuple[Tracer, Atom]] = {}
         self._made: dict[int, Any] = {}  # objects of the user's classes
 
@@ -72,17 +72,8 @@ class Region(Record):
             return super().atom(shadow[1])
         known = self._atoms.get(id(value))
         if known is None:
-            known = self._atoms[id(value)] = (value, super().atom(self._outside(value)))
+            known = self._atoms[id(value)] = (value, super().atom(value))
         return known[1]
-
-    def _outside(self, value: Tracer) -> Tracer:
-        """What an outer array holds where this region begins: regions around it may have written to it."""
-        outer = self.outer
-        while outer is not None:
-            if isinstance(outer, Region) and id(value) in outer.shadows:
-                return outer.shadows[id(value)][1]
-            outer = outer.outer
-        return value
 
     def note_made(self, thing: Any) -> None:
         """An object is made inside."""

@@ -29,7 +29,7 @@ from adjoint.conversion.log import Cell
 from adjoint.conversion.questions import as_truth
 from adjoint.conversion.regions import Region, Traced, keep_write, trace_region
 from adjoint.conversion.remarks import first_sentence
-from adjoint.conversion.sharing import Origins, declare, handed_over, is_array
+from adjoint.conversion.sharing import Origins, declare, handed_over, is_array, is_written_under_two_names
 from adjoint.conversion.stacking import Stacked, forget_stacked
 from adjoint.conversion.values import UNDEFINED, Maybe
 from adjoint.numpy.inplace import roots, settle
@@ -109,6 +109,10 @@ class Rolled:
                 again = True
         if again:
             raise Again
+        named = [*self.variables, *[one for _, one in self.cells.values()]]
+        slots = [s for one in named for s in one.slots if s.kind is not None]
+        if is_written_under_two_names(slots, [array for array, _ in self.arrays.values()], traced):
+            raise NoBlock("an array has two names after an iteration, and is written to in the next one")
         growing = [one for _, one in self.cells.values() if isinstance(one, Growing)]
         if any(one.holds_arrays for one in growing) and any(s.is_written() for one in self.carried for s in one.slots):
             raise NoBlock("a list of arrays grows, and an array is written to")

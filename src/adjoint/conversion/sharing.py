@@ -21,7 +21,7 @@ from adjoint.base.errors import ControlFlowError
 from adjoint.base.records import record
 from adjoint.base.source import describe, here
 from adjoint.conversion.lifting import StartOver
-from adjoint.conversion.regions import Region
+from adjoint.conversion.regions import Region, Traced
 from adjoint.numpy.inplace import Owners, may_share, roots
 from adjoint.program.trace import Tracer
 from adjoint.program.types import Value
@@ -117,6 +117,30 @@ class Origins:
                 made.outer.append(root)
         made.keys |= {(id(a), True) for a in made.outer}
         return made
+
+
+def is_written_under_two_names(slots: Sequence[Any], arrays: Sequence[Tracer], traced: Traced) -> bool:
+    """Whether an iteration writes to what two slots of a loop hold, or may hold in the next iteration, as one array.
+
+    Each slot enters the iteration as a value of its own, so what is read of the other one would not be written to.
+    `arrays` are those of outer transformations, which are written to.
+    """
+    region = traced.region
+    written = [s for s in slots if s.variable in region.overwritten]
+    if not written and not arrays:
+        return False
+    used = {atom for eq in region.equations for atom in eq.inputs}
+    read = [s for s in slots if s.variable in used or getattr(s.left, "_var", None) is s.variable]
+    outer = {id(root) for array in arrays for root in roots(array)}
+    for hold in (lambda s: s.first, lambda s: s.left):
+        held = [(s, {id(root) for root in roots(hold(s))} if is_array(hold(s)) else set[int]()) for s in slots]
+        for s, own in held:
+            others = [mine for t, mine in held if t is not s and any(t is r for r in read)]
+            if any(s is w for w in written) and any(not own.isdisjoint(mine) for mine in others):
+                return True
+            if any(s is r for r in read) and not own.isdisjoint(outer):
+                return True
+    return False
 
 
 @functools.cache

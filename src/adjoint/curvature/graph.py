@@ -78,7 +78,7 @@ class Graph(Trace):
         self.values: list[Value] = []  # of the outputs of the whole function
         self.outputs: list[int] = []
         self.structure: Any = None
-        self.captured = Captured(False)
+        self.captured = Captured(False, self.outer)
 
     @property
     def size(self) -> int:

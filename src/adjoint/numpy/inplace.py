@@ -246,7 +246,7 @@ def settle(x: Tracer, new: Value) -> None:
 def _shading(array: Tracer) -> Trace | None:
     """The branch or body that is traced now, which keeps a write to an array of an outer transformation inside."""
     trace = live_trace()
-    while trace is not None and not trace.shades:
+    while trace is not None and trace.shadows is None:
         trace = trace.outer
     return trace if trace is not None and array._trace.level < trace.level else None
 

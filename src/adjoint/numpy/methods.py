@@ -19,7 +19,8 @@ from adjoint.numpy.inplace import arranged, layout, overwrite
 from adjoint.numpy.shaping import axis_order, convert
 from adjoint.ops.arrays.rearrange import Complex
 from adjoint.ops.conversions import ask
-from adjoint.program.trace import Tracer, refuse_conversion
+from adjoint.program.journal import content
+from adjoint.program.trace import Tracer, live_trace, refuse_conversion
 from adjoint.program.types import Value
 
 _VIEW_REMEDY = "bits cannot be read in another way. Use .astype(dtype) to convert, .reshape for another shape."
@@ -79,7 +80,7 @@ def copied(self: Tracer, order: str = "C") -> Value:
     """A traced array of its own, of the transformation that runs: writing values of that to it does not write here."""
     unknown = order in ("A", "K") and layout(self) is None
     copy = self if unknown else arranged(self, axis_order(self, order))
-    return constant(self.snapshot() if copy is self else copy)
+    return constant(content(self, live_trace()).snapshot() if copy is self else copy)
 
 
 def clip(self: Any, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> Value:

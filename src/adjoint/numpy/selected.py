@@ -18,9 +18,10 @@ from adjoint.base.errors import ControlFlowError
 from adjoint.base.source import describe, here
 from adjoint.ops.effects import Arguments, Check
 from adjoint.ops.operators import answer_operators
+from adjoint.program.journal import content
 from adjoint.program.program import Atom, Literal
 from adjoint.program.record import Record, RecordTracer
-from adjoint.program.trace import Tracer
+from adjoint.program.trace import Tracer, live_trace
 from adjoint.program.types import Value
 
 
@@ -81,7 +82,7 @@ def find_positions(mask: Value) -> tuple[Any, ...]:
     found = np.searchsorted(running, np.arange(1, n + 1))  # where the k-th stands; n when there are fewer
     padded = np.where(np.arange(n) < count, found, np.where(count > 0, found[0], 0))
     parts = [padded] if mask.ndim == 1 else np.unravel_index(padded, mask.shape)
-    mask = mask.snapshot()  # it may be assigned to
+    mask = content(mask, live_trace()).snapshot()  # it may be assigned to
     return tuple(Selected(mask, count, part, is_position=True) for part in parts)
 
 

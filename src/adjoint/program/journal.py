@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Protocol
 
+from adjoint.program.trace import Trace, Tracer
+
 _clock = itertools.count()
 _journals: ContextVar[tuple[Journal, ...]] = ContextVar("adjoint_journals", default=())
 
@@ -77,6 +79,18 @@ def note(holder: Holder) -> None:
     """Tell every run that is being watched that `holder` is about to change."""
     for watching in _journals.get():
         watching.note(holder)
+
+
+def content(array: Tracer, trace: Trace | None) -> Tracer:
+    """The value that holds what a traced array holds inside a trace: branches and bodies that write to it have another.
+
+    A snapshot of the array itself would hold what it did before them, and they would not know it.
+    """
+    while trace is not None:
+        if trace.shadows is not None and id(array) in trace.shadows:
+            return trace.shadows[id(array)][1]
+        trace = trace.outer
+    return array
 
 
 class WrittenArrays:

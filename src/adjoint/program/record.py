@@ -21,6 +21,7 @@ from adjoint.base.errors import ControlFlowError, TraceError
 from adjoint.base.numpy_warnings import ERROR_STATE
 from adjoint.base.origins import origin
 from adjoint.base.source import Location, describe, here
+from adjoint.program.journal import content
 from adjoint.program.layout import Strides, compact, is_sized
 from adjoint.program.op import Op
 from adjoint.program.program import Atom, Equation, Literal, Program, Var
@@ -98,6 +99,8 @@ class RecordTracer(Tracer):
         assert isinstance(trace, Record)
         if not (isinstance(other, RecordTracer) and other._trace is trace):
             other = trace.constant(other)
+        if trace.overwritten is not None:
+            trace.overwritten.add(self._var)
         self._var, self._value = other._var, other._value
 
 
@@ -125,6 +128,7 @@ class Record(Trace):
 
     title = "the trace of a program"
     records = True
+    overwritten: set[Var] | None = None  # variables of arrays that were written to, where that is asked
 
     def __init__(self, *, concrete: bool = False, purpose: str = "this function", runs_again: bool = True) -> None:
         super().__init__()
@@ -168,7 +172,7 @@ class Record(Trace):
             kind = ArrayType(kind.shape, kind.dtype, weak=True)
         var = Var(kind)
         if isinstance(value, Tracer):
-            self.captured[var] = value.snapshot()  # type: ignore[attr-defined]
+            self.captured[var] = content(value, self.outer).snapshot()
         else:
             self.constants[var] = value if is_constant(value) else _constant(value)
             self._known[id(value)] = (value, var)

@@ -47,7 +47,7 @@ class Trace(ABC):
     counts = False  # its values stand for plain arrays, to know what would be done with them; effects are left out
     fast = 0  # the thread in which recording may take its short way, 0 where it may not (see transform/tape_fast.py)
     has_ended = False
-    shades = False  # keeps writes to arrays of outer transformations inside
+    shadows: dict[int, tuple[Any, Any]] | None = None  # by identity: arrays of outer ones that are written to inside
     defers = False  # may have to run the function again: effects wait until it has run
     programs: Any = None  # transforms the programs inside primitives (see transform/subprograms.py)
 
@@ -75,7 +75,7 @@ class Trace(ABC):
 
     def shade(self, array: Tracer, value: Value) -> None:
         """A write to an array of an outer transformation, kept inside: branches and bodies that are traced can."""
-        # not abstract: asked only of a trace whose `shades` is true, and most have no answer
+        # not abstract: asked only of a trace that has `shadows`, and most have no answer
         raise NotImplementedError
 
     def asked(self, x: Any) -> Value:

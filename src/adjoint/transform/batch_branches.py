@@ -23,7 +23,7 @@ from adjoint import tree
 from adjoint.base.errors import ControlFlowError, ShapeError, TreeError
 from adjoint.base.source import describe, here
 from adjoint.ops.effects import guarded, has_effects, silent_operation
-from adjoint.program.journal import Journal, journal
+from adjoint.program.journal import Journal, content, journal
 from adjoint.program.op import Op
 from adjoint.program.record import RecordTracer
 from adjoint.program.trace import Tracer, running
@@ -111,7 +111,9 @@ class PathBatch(Batch):
 
     def _wait(self, op: Op, args: Sequence[Value]) -> None:
         """Effects happen when the path is at its end, for the batch elements that take it."""
-        kept: list[Value] = [a.snapshot() if isinstance(a, Tracer) else np.array(a)[()] for a in args]
+        kept: list[Value] = [
+            content(a, self.outer).snapshot() if isinstance(a, Tracer) else np.array(a)[()] for a in args
+        ]
         if self.taken is not None:
             acting: Any = op
             op, position = (acting.guarded(), 0) if op.effect else acting.guarded(guarded)

@@ -18,10 +18,10 @@ import numpy as np
 from adjoint import tree
 from adjoint.base.errors import CheckError, ShapeError
 from adjoint.base.source import here
-from adjoint.program.journal import Journal, journal
+from adjoint.program.journal import Journal, content, journal
 from adjoint.program.op import Op
 from adjoint.program.record import RecordTracer
-from adjoint.program.trace import Tracer, running
+from adjoint.program.trace import Trace, Tracer, running
 from adjoint.program.types import Value
 from adjoint.transform.arguments import run
 from adjoint.transform.batch import Batch, BatchTracer
@@ -61,7 +61,7 @@ class SplittingBatch(Batch):
 
     def apply(self, op: Op, args: Sequence[Value]) -> Value:
         if op.effect is not None and op.effect.deferred:
-            self.waiting.append((op, [_kept(a) for a in args]))
+            self.waiting.append((op, [_kept(a, self.outer) for a in args]))
             return ()
         return super().apply(op, args)
 
@@ -105,9 +105,9 @@ class SplittingBatch(Batch):
         raise Disagreement(self, groups)
 
 
-def _kept(value: Value) -> Value:
+def _kept(value: Value, outer: Trace | None) -> Value:
     """The value as it is now: the function may write to it before the effect runs."""
-    return value.snapshot() if isinstance(value, Tracer) else np.array(value)[()]
+    return content(value, outer).snapshot() if isinstance(value, Tracer) else np.array(value)[()]
 
 
 def _ask_below(value: Value, question: str, answer: Callable[[Value], Any]) -> Any:

@@ -9,8 +9,9 @@ import numpy as np
 
 from adjoint.base.errors import CaptureError
 from adjoint.base.forking import free_in_child
+from adjoint.program.journal import content
 from adjoint.program.record import is_constant
-from adjoint.program.trace import Tracer
+from adjoint.program.trace import Trace, Tracer
 from adjoint.program.types import Value
 
 COPY_BELOW = 1 << 25  # bytes: up to this a copy costs less than the two checksums that a lock needs
@@ -70,10 +71,11 @@ _ARRAY: Any = np.ndarray
 class Captured:
     """The arrays of the caller that one record refers to."""
 
-    __slots__ = ("_locked", "_outlives")
+    __slots__ = ("_locked", "_outer", "_outlives")
 
-    def __init__(self, outlives_call: bool) -> None:
+    def __init__(self, outlives_call: bool, outer: Trace | None) -> None:
         self._locked: dict[int, tuple[np.ndarray[Any, Any], bytes]] = {}  # with a checksum of the elements
+        self._outer = outer  # the trace around the record
         self._outlives = outlives_call  # the record lives on after the call (vjp, linearize): only copies are safe then
 
     def hold(self, value: Value) -> Value:
@@ -86,7 +88,7 @@ class Captured:
             lock(value)
             self._locked[id(value)] = (value, _checksum(value))
             return value
-        return value.held() if isinstance(value, Tracer) else value
+        return content(value, self._outer).held() if isinstance(value, Tracer) else value
 
     def release(self) -> None:
         """Unlock everything."""

@@ -62,7 +62,7 @@ class Tape(Trace):
     def __init__(self, *, outlives_call: bool = False) -> None:
         super().__init__()
         self.entries: list[Entry] = []
-        self.captured = Captured(outlives_call)
+        self.captured = Captured(outlives_call, self.outer)
         self.fast = self.thread if type(self) is Tape else 0
         self.small = True  # all inputs are small: the record may wait while its results are looked at
 
