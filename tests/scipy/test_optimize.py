@@ -35,6 +35,29 @@ def test_a_root_in_the_middle(a):
     assert ad.jit(implied)(a) == pytest.approx(implied(a), rel=1e-12)
 
 
+KEPLER = lambda x, a: x - 0.5 * np.cos(x) - a
+UNCHANGED = {
+    "fsolve": lambda a: so.fsolve(KEPLER, [0.9], (a,), xtol=1e-12)[0],
+    "fsolve, what it closes over": lambda a: so.fsolve(lambda x: KEPLER(x, a), 0.9, xtol=1e-12)[0],
+    "root": lambda a: so.root(lambda x: KEPLER(x, a), [0.9], tol=1e-12).x[0],
+    "root, lm": lambda a: so.root(lambda x: KEPLER(x, a), [0.9], method="lm", tol=1e-12).x[0],
+    "leastsq": lambda a: so.leastsq(lambda x: KEPLER(x, a), [0.9], xtol=1e-12)[0][0],
+    "newton_krylov": lambda a: so.newton_krylov(lambda x: KEPLER(x, a), np.array([0.9]), f_tol=1e-12)[0],
+    "broyden1": lambda a: so.broyden1(lambda x: KEPLER(x, a), np.array([0.9]), f_tol=1e-12)[0],
+    "differential_evolution": lambda a: so.differential_evolution(
+        lambda x: KEPLER(x[0], a) ** 2, [(0.0, 3.0)], seed=0, tol=1e-14, atol=1e-14
+    ).x[0],
+}
+
+
+@pytest.mark.parametrize("name", UNCHANGED)
+def test_solvers_that_put_errors_of_their_own_in_the_place_of_refusals(name, capfd):
+    """C code and maps of functions raise what is no refusal, and functions made by exec look like the user's."""
+    x = so.brentq(KEPLER, 0.0, 3.0, args=(1.0,), xtol=1e-14)
+    assert ad.grad(UNCHANGED[name])(1.0) == pytest.approx(1 / (1 + 0.5 * np.sin(x)), rel=1e-6)
+    assert capfd.readouterr().err == ""
+
+
 def test_in_batches():
     points = np.array([0.0, 1.0])
     want = [slope(0.0), slope(1.0)]

@@ -97,6 +97,8 @@ def is_convertible(function: FunctionType) -> bool:
     if wanted is not None:
         return wanted
     name = function.__code__.co_filename
+    if name[:1] == "<":  # made by exec: it belongs to the module in which that was done
+        name = function.__globals__.get("__file__") or name
     if is_library(name) or name.startswith(_STANDARD):
         module = function.__module__ or ""
         return module in _FORMULAS or module.partition(".")[0] in config.convert_packages

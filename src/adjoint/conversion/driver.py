@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 from adjoint.base.config import config
 from adjoint.base.errors import AdjointError, ControlFlowError, LeakError, TraceError, UnsupportedError
+from adjoint.base.foreign import explained
 from adjoint.base.source import is_library
 from adjoint.conversion import array_functions  # noqa: F401  # pyright: ignore[reportUnusedImport]  (fills the table of calls)
 from adjoint.conversion.calls import call, is_convertible
@@ -93,6 +94,11 @@ def start_over(run: Callable[[Any], R], function: Any, arguments: Any = ()) -> R
         first: Exception = problem
     except StartOver as again:
         first = again.error
+    except Exception as problem:  # a library's own error in the place of a refusal, as C code raises them
+        refusal = explained(problem)
+        if code is None or not isinstance(refusal, TraceError):
+            raise
+        first = refusal
     try:
         result = run_explicit(run, function, code)
     except (TraceError, UnsupportedError) as problem:

@@ -37,6 +37,8 @@ _CHANGES = frozenset({"print", "append", "extend", "insert", "pop", "remove", "c
 _WRITES = frozenset({"STORE_ATTR", "DELETE_ATTR", "STORE_GLOBAL", "DELETE_GLOBAL", "STORE_SUBSCR", "DELETE_SUBSCR"})
 _OUTSIDE = frozenset({"input", "open", "time", "time_ns", "perf_counter", "monotonic", "now", "sleep", "flush", "read",
                       "readline", "put", "get_nowait", "critical", "exception", "log_message"})  # fmt: skip
+# MINPACK's wrappers print the refusal that they meet before they raise an error of their own
+_PRINTING = frozenset({"fsolve", "leastsq", "root"})
 DEEPEST = 6
 MOST = 400
 
@@ -89,7 +91,7 @@ def _objects(arguments: Any) -> list[Any]:
 @functools.lru_cache(maxsize=4096)
 def asks_or_writes(code: CodeType) -> bool:
     """Whether a code, or one inside it, has a name or an instruction that makes it suspicious."""
-    if not (_QUESTIONS | _CHANGES).isdisjoint(code.co_names):
+    if not (_QUESTIONS | _CHANGES | _PRINTING).isdisjoint(code.co_names):
         return True
     if code.co_exceptiontable:  # a handler may catch a refusal, and a `with` has effects
         return True

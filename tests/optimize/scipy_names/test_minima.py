@@ -95,6 +95,15 @@ def test_constraints(name):
     assert ad.grad(lambda r: found(c, r).fun)(2.0) == pytest.approx(-5.0, rel=1e-6)
 
 
+def test_no_constraints_for_a_method_that_is_named_after_them():
+    for name in ("fmin_cobyla", "fmin_slsqp"):
+        options = {"rhoend": 1e-10} if name == "fmin_cobyla" else {"acc": 1e-14, "iprint": 0}
+        best = lambda a, name=name, options=options: getattr(optimize, name)(
+            lambda x: bowl(x, a), np.zeros(2), [], **options
+        )
+        np.testing.assert_allclose(ad.jacobian(best)(A), exact_jacobian(), rtol=1e-5)
+
+
 def test_constraints_compiled_and_with_other_active_sets_per_batch_element():
     rules = {"type": "ineq", "fun": lambda x: 1.0 - x[0] - x[1]}
     best = lambda a: optimize.minimize(lambda x: np.sum((x - a) ** 2), np.zeros(2), constraints=rules, tol=1e-12).x

@@ -187,7 +187,7 @@ def _with_constraints(name: str) -> Callable[..., Any]:
             equal = lambda x: plain.at(x)["equality"]
             above = lambda x: -plain.at(x)["inequality"]
             if name == "fmin_cobyla":
-                answer = solver(_scalar(plain), cons=[above], **settings)
+                answer = solver(_scalar(plain), cons=[] if parts is None else [above], **settings)
                 return (answer, plain.value(answer)), [answer]
             if parts is None and pair is not None:
                 at = plain.at(np.zeros(kind.shape))
