@@ -50,3 +50,38 @@ def test_single_precision_stays_single(method):
     assert found.converged
     assert found.value.dtype == np.float32
     np.testing.assert_allclose(found.value, 1.0, atol=1e-3)
+
+
+def interrupted(f, after):
+    """f, until the keyboard ends it."""
+    calls = []
+
+    def g(*args):
+        calls.append(args)
+        if len(calls) > after:
+            raise KeyboardInterrupt
+        return f(*args)
+
+    return g
+
+
+STEEP = lambda x: np.stack([10 * (x[1] - x[0] ** 2), 1 - x[0]])
+SEARCHES = {
+    "nelder-mead": lambda f: optimize.minimize(lambda x: np.sum(f(x) ** 2), START[:2], method="nelder-mead"),
+    "slsqp": lambda f: optimize.minimize(lambda x: np.sum(f(x) ** 2), START[:2], method="slsqp"),
+    "trf": lambda f: optimize.least_squares(f, START[:2], method="trf"),
+    "lm": lambda f: optimize.least_squares(f, START[:2]),
+    "root": lambda f: optimize.root(f, START[:2], method="lm"),
+}
+
+
+@pytest.mark.parametrize("method", SEARCHES)
+def test_the_keyboard_leaves_the_best_point_whoever_searches(method):
+    with pytest.raises(KeyboardInterrupt) as caught:
+        SEARCHES[method](interrupted(STEEP, 8))
+    found = caught.value.optimum
+    assert found.status == "interrupted"
+    r = STEEP(found.value)
+    value = {"root": np.max(np.abs(r)), "lm": 0.5 * r @ r, "trf": 0.5 * r @ r}.get(method, r @ r)
+    assert found.fun == pytest.approx(value)
+    assert r @ r < STEEP(START[:2]) @ STEEP(START[:2])

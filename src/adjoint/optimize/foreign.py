@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from adjoint.optimize.iteration import Ending, Limits, as_code
+from adjoint.optimize.iteration import Ending, Limits, as_code, note_best
 from adjoint.optimize.problem import Problem
-from adjoint.optimize.statuses import CONVERGED, MAX_EVALUATIONS, MAX_ITERATIONS, NO_PROGRESS, NOT_FINITE
+from adjoint.optimize.statuses import CONVERGED, INTERRUPTED, MAX_EVALUATIONS, MAX_ITERATIONS, NO_PROGRESS, NOT_FINITE
 from adjoint.program.trace import TRACED
 from adjoint.program.types import Value
 
@@ -49,7 +49,7 @@ def run_scipy(name: str, problem: Problem, v: Value, limits: Limits) -> Ending:
         given["tol"] = max(float(problem.tol) ** 2, problem.eps)
     is_free = name in _GRADIENT_FREE
     given["jac"] = None if is_free else True
-    best: Any = (np.inf, start)
+    best: Any = (np.inf, start, np.full_like(start, np.nan))  # with the gradient, where the method asks for it
 
     def look(u: Any) -> Any:
         nonlocal best
@@ -59,7 +59,7 @@ def run_scipy(name: str, problem: Problem, v: Value, limits: Limits) -> Ending:
         value, gradient = (problem.value(u), None) if is_free else problem.value_and_gradient(u)
         value = float(value)
         if value < best[0] and problem.is_feasible(u):
-            best = value, np.array(u)
+            best = value, np.array(u), best[2] if is_free else np.array(gradient, float)
         return value if is_free else (value, np.asarray(gradient, float))
 
     given["fun"] = look
@@ -72,6 +72,12 @@ def run_scipy(name: str, problem: Problem, v: Value, limits: Limits) -> Ending:
         found = theirs.minimize(x0=start, method=name, options=options, **given)
     except _Spent:
         found = theirs.OptimizeResult(x=best[1], fun=best[0], success=False, nit=0, message="")
+    except KeyboardInterrupt as error:
+        code = as_code(INTERRUPTED)
+        state = _State(np.float64(best[0]), best[2], code)
+        residual = problem.measure(best[1], best[2])
+        note_best(error, Ending(best[1], state.value, best[2], code, np.int64(0), residual, None, state))
+        raise
     x = np.asarray(best[1] if best[0] < found.fun else found.x).astype(problem.dtype)
     value, gradient = problem.value_and_gradient(x)
     residual = problem.measure(x, gradient)

@@ -35,7 +35,7 @@ from adjoint.optimize.statuses import (
 )
 from adjoint.program.types import Value
 
-__all__ = ["Ending", "Iterate", "Limits", "Method", "as_code", "judge", "repeat", "run"]
+__all__ = ["Ending", "Iterate", "Limits", "Method", "as_code", "judge", "note_best", "repeat", "run"]
 
 
 class Method(Protocol):
@@ -103,6 +103,12 @@ class Ending(NamedTuple):
     residual: Value
     history: Any
     state: Any
+
+
+def note_best(error: KeyboardInterrupt, ending: Ending) -> None:
+    """How far a search came that the keyboard ended."""
+    error.args = (*error.args, "the best point so far is .optimum of this exception")
+    error.ending = ending  # type: ignore[attr-defined]
 
 
 def judge(problem: Problem, x: Value, state: Any) -> Value:
@@ -220,8 +226,7 @@ def run(method: Any, problem: Any, x: Value, limits: Limits, warm: Any = None) -
         now = problem.loop(goes_on, advance, now, lambda last: _keep(problem, last))
     except KeyboardInterrupt as error:
         x, state, _, count, best, history = problem.last or now
-        error.args = (*error.args, "the best point so far is .optimum of this exception")
-        error.ending = _ending(problem, x, state, as_code(INTERRUPTED), count, best, history)  # type: ignore[attr-defined]
+        note_best(error, _ending(problem, x, state, as_code(INTERRUPTED), count, best, history))
         raise
     x, state, code, count, best, history = now
     finish = getattr(method, "finish", None)  # what steps do not need, and a result has

@@ -21,17 +21,16 @@ from adjoint.optimize.choosing import CONSTRAINED, choose_method, is_plain
 from adjoint.optimize.composite.objective import Composite
 from adjoint.optimize.constrained.constraints import Constraint
 from adjoint.optimize.derivatives import attach_envelope
-from adjoint.optimize.iteration import Ending, Iterate, Limits, run
+from adjoint.optimize.interruption import keep_best
+from adjoint.optimize.iteration import Iterate, Limits, run
 from adjoint.optimize.limits import check_tolerance, read_count
 from adjoint.optimize.optimum import Optimum
 from adjoint.optimize.oracles import prepare_call
-from adjoint.optimize.problem import Problem
 from adjoint.optimize.proximal.calculus import Indicator, apply_prox
 from adjoint.optimize.sets.set import Set
 from adjoint.optimize.setting import Setting
 from adjoint.optimize.wrong_gradients import explain_failure
 from adjoint.program.trace import TRACED, primal
-from adjoint.program.types import Value
 
 if TYPE_CHECKING:
     from adjoint.optimize.composite.solving import minimize_composite
@@ -172,11 +171,13 @@ def minimize(
         v = problem.project(setting.unknowns.vector(start))
         with np.errstate(all="ignore"):
             v = chosen.start(problem, v) if isinstance(chosen, Composite) else v
-            if isinstance(chosen, str):
-                refuse_unused(title, chosen, limits, warm)
-                ending = run_scipy(chosen, problem, v, limits)
-            else:
-                ending = _run(setting, chosen, problem, v, limits, warm, facts["method"], known)
+            with keep_best(f"{title} by {facts['method']}", setting, problem, known):
+                if isinstance(chosen, str):
+                    refuse_unused(title, chosen, limits, warm)
+                    ending = run_scipy(chosen, problem, v, limits)
+                else:
+                    problem.counts = {key: problem.counts[key] for key in chosen.needs}
+                    ending = run(chosen, problem, v, limits, warm)
             counts = dict(problem.counts)
             facts["note"] = explain_failure(problem, ending)
         return setting.reported(ending, counts, known)
@@ -226,22 +227,6 @@ def _is_feasible(method: Any, setting: Setting, x: Any) -> Any:
 def _ignore_more(function: Any, count: int) -> Any:
     """A function of x and so many arguments, which are followed by others."""
     return None if function is None else lambda x, *args: function(x, *args[:count])
-
-
-def _run(
-    setting: Setting, method: Any, problem: Problem, v: Value, limits: Limits, warm: Any, name: str, known: Any
-) -> Ending:
-    problem.counts = {key: problem.counts[key] for key in method.needs}
-    try:
-        return run(method, problem, v, limits, warm)
-    except KeyboardInterrupt as error:
-        ending = getattr(error, "ending", None)
-        if ending is not None:
-            x, reports = setting.reported(ending, dict(problem.counts), known)
-            facts = {"method": name, "note": ""}
-            found = _optimum(setting, setting.parts.merge(x, known[0]), reports, problem.tol, None, facts)
-            error.optimum = found  # type: ignore[attr-defined]
-        raise
 
 
 def _optimum(setting: Setting, x: Any, reports: Any, tol: Any, aux: Any, facts: dict[str, Any]) -> Optimum:

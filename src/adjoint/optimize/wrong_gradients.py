@@ -24,18 +24,30 @@ def explain_failure(problem: Problem, ending: Ending) -> str:
             "The function gives different values at the same point: it draws random numbers, or keeps something from "
             "one call to the next. Draw outside, and pass the numbers."
         )
+    here = float(problem.value(x))
     with np.errstate(all="ignore"):
-        worst, words = -1, ""
+        worst, words = -1.0, ""
         for i in np.argsort(-np.abs(g))[:8]:
             h = problem.eps ** (1 / 3) * max(1.0, abs(float(x[i])))
             e = np.zeros_like(x)
             e[i] = h
-            derivative = (float(problem.value(x + e)) - float(problem.value(x - e))) / (2 * h)
-            apart = abs(derivative - float(g[i])) / max(abs(derivative), abs(float(g[i])), 1e-300)
-            if np.isfinite(apart) and apart > max(APART, worst):
-                worst = apart
-                words = (f"The gradient does not fit the values: at {problem.unknowns.name(int(i))} it is "
-                        f"{float(g[i]):.4g}, differences of the function give {derivative:.4g}. ")  # fmt: skip
-    if not words:
-        return ""
-    return words + ("Look at grad=." if problem.has_own_gradient else "Look at custom rules in the function.")
+            left, right = (here - float(problem.value(x - e))) / h, (float(problem.value(x + e)) - here) / h
+            derivative, slope = 0.5 * (left + right), float(g[i])
+            apart = abs(derivative - slope) / max(abs(derivative), abs(slope), 1e-300)
+            if not np.isfinite(apart) or apart <= max(APART, worst):
+                continue
+            name, worst = problem.unknowns.name(int(i)), apart
+            if _is_kink(left, right, slope):
+                words = (f"The function has a kink: along {name} its slopes are {left:.4g} and {right:.4g}. Smooth it, "
+                         "or use prox_linear, or a term with a proximal operator.")  # fmt: skip
+                continue
+            words = (f"The gradient does not fit the values: at {name} it is {slope:.4g}, differences of the function "
+                     f"give {derivative:.4g}. ")  # fmt: skip
+            words += "Look at grad=." if problem.has_own_gradient else "Look at custom rules in the function."
+    return words
+
+
+def _is_kink(left: float, right: float, slope: float) -> bool:
+    """Whether a slope is one of two sides that differ, or between them."""
+    size = APART * max(abs(left), abs(right))
+    return abs(left - right) > 100 * size and min(left, right) - size <= slope <= max(left, right) + size

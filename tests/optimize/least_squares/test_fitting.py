@@ -175,3 +175,14 @@ def test_a_model_with_its_parameters_side_by_side_is_told_how_it_is_called() -> 
         optimize.curve_fit(model, t, model(t, 2.0, 1.0), np.array([1.0, 0.5]))
     fit = optimize.curve_fit(lambda x, p: model(x, *p), t, model(t, 2.0, 1.0), np.array([1.0, 0.5]))
     np.testing.assert_allclose(fit.value, [2.0, 1.0], rtol=1e-6)
+
+
+@pytest.mark.parametrize("data", [1.0, 1.3])
+def test_a_perfect_fit_has_converged_though_parameters_are_not_determined(data):
+    """Residuals as small as the rounding of x, along a line of parameters."""
+    t = np.linspace(0.0, 1.0, 9)
+    search = lambda p0: optimize.least_squares(lambda p: (p[0] + p[1]) * t - data * t, p0)
+    found = search(np.array([1.0, 0.7]))
+    assert found.status == "converged"
+    assert found.value.sum() == pytest.approx(data, rel=1e-14)
+    assert ad.jit(search)(np.array([1.0, 0.7])).status == "converged"

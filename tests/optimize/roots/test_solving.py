@@ -175,3 +175,9 @@ def test_derivatives_of_a_fixed_point():
 def test_bad_input_is_named(call, error, words):
     with pytest.raises(error, match=words):
         call()
+
+
+@pytest.mark.parametrize("method", ["anderson", "picard"])
+def test_a_map_that_is_not_defined_where_it_leads_is_told_from_one_that_grows(method):
+    assert optimize.fixed_point(lambda x: np.log(x), 0.5, method=method).status == "not finite"
+    assert optimize.fixed_point(lambda x: np.exp(x) + 1.0, 0.5, method=method).status == "not a contraction"

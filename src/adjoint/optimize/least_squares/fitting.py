@@ -17,6 +17,7 @@ from adjoint.implicit.function import ImplicitFunction
 from adjoint.implicit.roots import equation_for
 from adjoint.optimize.captured import close_over_all
 from adjoint.optimize.derivatives import attach_envelope
+from adjoint.optimize.interruption import keep_best
 from adjoint.optimize.iteration import Iterate, run
 from adjoint.optimize.least_squares.fit import Fit, Pattern
 from adjoint.optimize.least_squares.foreign import run_scipy
@@ -106,6 +107,7 @@ def least_squares(
     check_tolerance(title, tol)
     tol = (1e-10 if np.finfo(dtype).eps < 1e-10 else 1e-5) if tol is None else tol
     chosen = _choose(title, method, own is None, setting.unknowns.size, sparsity)
+    name = chosen if isinstance(chosen, str) else type(chosen).__name__
     functions = setting.parts.of_function(residual)
     shapes: list[Any] = []
     given: Any = None if jacobian is None else setting.parts.of_function(jacobian)
@@ -117,7 +119,7 @@ def least_squares(
         problem = Residuals(title, lambda x: functions(x, fixed, *theta), setting.unknowns, tol, lower, upper, rho,
                             loss_scale, derivative)  # fmt: skip
         v = problem.project(setting.unknowns.vector(start))
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"), keep_best(f"{title} by {name}", setting, problem, known):
             if isinstance(chosen, str):
                 ending = run_scipy(chosen, problem, v, limits, loss)
             else:
@@ -144,7 +146,6 @@ def least_squares(
     count = reports["iterations"]
     if entries is not None and not isinstance(count, TRACED) and np.ndim(count) == 0:
         entries = {name: each[: int(count) + 1] for name, each in entries.items()}
-    name = chosen if isinstance(chosen, str) else type(chosen).__name__
     optimum = Optimum(
         whole, reports["fun"], reports["grad"], reports["code"], count, reports["evaluations"], reports["residual"],
         tol if isinstance(tol, TRACED) else np.float64(tol), None, reports["active"], entries, None,

@@ -195,10 +195,10 @@ class LevenbergMarquardt:
         shrunk = either(finite, shrunk, 0.1 * np.minimum(length, radius))
         grown = np.maximum(radius, 2.0 * length)
         new_radius = either(no(both(finite, ratio >= 0.25)), shrunk, either(ratio > 0.75, grown, radius))
-        code = either(
+        code = problem.when(
             np.logical_or(still, np.logical_or(hidden, promised <= 0)),
-            self._ending(problem, lam, regular, state.measure),
-            RUNNING,
+            lambda: as_code(self._ending(problem, x, state, lam, regular)),
+            lambda: as_code(RUNNING),
         )
 
         def here() -> Any:
@@ -244,13 +244,15 @@ class LevenbergMarquardt:
 
         return problem.when(inside, lambda: (whole, 0 * radius, radius == radius), by_values)
 
-    def _ending(self, problem: Residuals, lam: Value, regular: Any, measure: Value) -> Any:
+    def _ending(self, problem: Residuals, x: Value, state: _State, lam: Value, regular: Any) -> Any:
         """Nothing changes any more: convergence after a whole Gauss-Newton step that left no direction out.
 
-        It is also that where the cosines are as small as rounding lets them be.
+        It is also that where the cosines are as small as rounding lets them be, or each residual is.
         """
-        sure = np.logical_or(both(lam <= 0, regular), measure <= 10 * problem.eps**0.5)
-        return either(sure, CONVERGED, NO_PROGRESS)
+        rounding = 4 * problem.eps * (np.abs(state.jacobian) @ np.abs(x))
+        vanish = np.all(np.abs(state.scaled) <= rounding)
+        sure = np.logical_or(both(lam <= 0, regular), state.measure <= 10 * problem.eps**0.5)
+        return either(np.logical_or(sure, vanish), CONVERGED, NO_PROGRESS)
 
     def _correct(
         self, problem: Residuals, x: Value, p: Value, J: Value, factors: Factors, lam: Value, D: Value

@@ -38,7 +38,9 @@ def judge(problem: Residuals, x: Value, state: _State) -> Value:
     scale = np.maximum(1.0, np.max(np.abs(x)))
     small = state.measure <= problem.tol * scale
     code = either(small, CONVERGED, either(state.apart >= PATIENCE, NOT_A_CONTRACTION, state.code))
-    return as_code(either(np.isfinite(state.measure), code, either(state.apart > 0, NOT_A_CONTRACTION, NOT_FINITE)))
+    # infinity is where steps that grow end; NaN is where T is not defined
+    apart = both(state.apart > 0, np.isinf(state.measure))
+    return as_code(either(np.isfinite(state.measure), code, either(apart, NOT_A_CONTRACTION, NOT_FINITE)))
 
 
 def look(problem: Residuals, x: Value, before: _State | None, X: Value, G: Value, rows: Any) -> _State:

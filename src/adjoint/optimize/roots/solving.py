@@ -18,6 +18,7 @@ from adjoint.implicit.function import ImplicitFunction
 from adjoint.implicit.roots import equation_for
 from adjoint.linear.solvers.iteration import TRACED, both, either, no
 from adjoint.optimize.captured import close_over
+from adjoint.optimize.interruption import keep_best
 from adjoint.optimize.iteration import Iterate, as_code, run
 from adjoint.optimize.least_squares.marquardt import LevenbergMarquardt
 from adjoint.optimize.least_squares.problem import Residuals
@@ -184,10 +185,12 @@ def _solve(
                             is_square=True)  # fmt: skip
         v = problem.project(setting.unknowns.vector(start))
         problem.counts = {name: problem.counts[name] for name in chosen.needs}
-        with np.errstate(all="ignore"):
+        is_least = isinstance(chosen, LevenbergMarquardt)
+        largest = lambda ending: np.max(np.abs(ending.state.residuals if is_least else ending.gradient))
+        read = lambda ending: ending._replace(residual=largest(ending), value=largest(ending))
+        with np.errstate(all="ignore"), keep_best(title, setting, problem, known, read):
             ending = run(chosen, problem, v, limits)
-            is_least = isinstance(chosen, LevenbergMarquardt)
-            measure = np.max(np.abs(ending.state.residuals if is_least else ending.gradient))
+            measure = largest(ending)
             if is_least:
                 # the least sum of squares is a root only where it is zero, or Newton's step is rounding
                 rounding = 1e3 * eps * np.maximum(1.0, np.max(np.abs(ending.x)))
