@@ -26,7 +26,7 @@ from adjoint.optimize.iteration import Iterate, Limits, run
 from adjoint.optimize.limits import check_tolerance, read_count
 from adjoint.optimize.optimum import Optimum
 from adjoint.optimize.oracles import prepare_call
-from adjoint.optimize.proximal.calculus import Indicator, apply_prox
+from adjoint.optimize.proximal.separable import Indicator, apply_prox
 from adjoint.optimize.sets.set import Set
 from adjoint.optimize.setting import Setting
 from adjoint.optimize.wrong_gradients import explain_failure

@@ -217,3 +217,70 @@ def test_single_precision_stays_and_a_negative_step_is_nan_in_compiled_programs(
     found = TERMS[name].prox(x.astype(np.float32), 0.5)
     assert found.dtype == TERMS[name](x.astype(np.float32)).dtype == np.float32
     np.testing.assert_allclose(found, TERMS[name].prox(x.astype(np.float32).astype(float), 0.5), atol=1e-4)
+
+
+def test_factors_that_define_no_term_are_nan_in_compiled_programs():
+    """Where they are known they are refused."""
+    x = np.array([3.0, -0.5, -2.2])
+    makers = [
+        proximal.l1, proximal.l2, proximal.linf, proximal.maximum, proximal.squared_l2, proximal.negentropy,
+        proximal.log_barrier, proximal.total_variation, proximal.l0, proximal.scad, proximal.mcp,
+        lambda f: proximal.elastic_net(1.0, f), lambda f: proximal.group(f, [0, 0, 1]), lambda f: proximal.huber(f),
+        lambda f: proximal.owl(f * np.array([1.0, 0.5, 0.1])), lambda f: proximal.mcp(1.0, f),
+        lambda f: proximal.scad(1.0, 3 * f), lambda f: proximal.scale(proximal.l1(), f),
+        lambda f: proximal.translate(proximal.l1(f), 1.0), lambda f: proximal.conjugate(proximal.linf(f)),
+        lambda f: proximal.add_square(proximal.l1(), f), lambda f: proximal.add_linear(proximal.l2(f), x),
+    ]  # fmt: skip
+    for make in makers:
+        prox = lambda f, make=make: make(f).prox(x, 0.7)
+        assert np.isnan(ad.jit(prox)(-1.0)).all()
+        np.testing.assert_allclose(ad.jit(prox)(1.0), prox(1.0), atol=1e-12)
+    for make in makers[:5]:
+        assert np.isnan(ad.jacobian(lambda f, make=make: make(f).prox(x, 0.7))(-1.0)).all()
+    order = ad.jit(lambda last: proximal.owl(np.stack([1.0, 0.5, last])).prox(x))
+    assert np.isnan(order(0.7)).all()
+    assert np.isfinite(order(0.3)).all()
+
+
+def test_steps_for_each_number_are_for_terms_of_each_number():
+    x, steps = np.array([3.0, -0.5, -2.2]), np.array([1.0, 2.0, 0.1])
+    for term in (proximal.l1(0.4), proximal.huber(), proximal.translate(proximal.l1(), x), proximal.mcp()):
+        one = lambda i, term=term: term.prox(x, steps[i])[i]
+        np.testing.assert_allclose(term.prox(x, steps), [one(i) for i in range(3)])
+    for term in (proximal.l2(), proximal.linf(), proximal.total_variation(), proximal.translate(proximal.l2(), x)):
+        with pytest.raises(ShapeError, match="takes one number"):
+            term.prox(x, steps)
+
+
+def test_nan_in_one_number_is_nan_in_all_that_move_with_it():
+    x = np.array([np.nan, 1.0, 2.0])
+    for term in (proximal.l2(), proximal.linf(), proximal.maximum(), proximal.owl(x[[2, 1, 1]])):
+        assert np.isnan(term.prox(x)).all()
+    np.testing.assert_array_equal(proximal.l1().prox(x), [np.nan, 0.0, 1.0])
+
+
+def test_calculus_of_sums_over_trees_is_that_of_their_parts():
+    w, b = np.array([3.0, -0.5]), 2.0
+    x = {"w": w, "b": b}
+    parts = proximal.separable({"w": proximal.l1(0.4)})
+    l1 = proximal.l1(0.4)
+    pairs = [
+        (proximal.scale(parts, 0.5), proximal.scale(l1, 0.5).prox(w, 0.7), b),
+        (proximal.translate(parts, {"w": w, "b": 1.0}), w, b),
+        (proximal.compose(parts, 2.0), proximal.compose(l1, 2.0).prox(w, 0.7), b),
+        (proximal.add_linear(parts, {"w": w, "b": 1.0}), l1.prox(w - 0.7 * w, 0.7), b - 0.7),
+        (proximal.add_square(parts, 2.0), proximal.add_square(l1, 2.0).prox(w, 0.7), b / 2.4),
+        (proximal.conjugate(parts), proximal.conjugate(l1).prox(w, 0.7), 0.0),  # of no term: 0 alone
+    ]
+    for term, at_w, at_b in pairs:
+        found = term.prox(x, 0.7)
+        np.testing.assert_allclose(found["w"], at_w, atol=1e-15)
+        np.testing.assert_allclose(found["b"], at_b, atol=1e-15)
+    np.testing.assert_allclose(parts.prox_conjugate(x, 0.7)["w"], l1.prox_conjugate(w, 0.7))
+    np.testing.assert_allclose(parts.envelope(x, 0.7), l1.envelope(w, 0.7))
+    within = proximal.from_set(sets.product({"w": sets.simplex()}))
+    np.testing.assert_allclose(within.envelope(x, 0.7), np.sum((sets.simplex().project(w) - w) ** 2) / 1.4)
+    np.testing.assert_allclose(proximal.conjugate(within).prox(x)["w"], w - sets.simplex().project(w))
+    # a factor for each number of a tree
+    found = proximal.l1({"w": np.array([1.0, 0.1]), "b": 0.5}).prox_tree(x)
+    np.testing.assert_allclose([*found["w"], found["b"]], [2.0, -0.4, 1.5])

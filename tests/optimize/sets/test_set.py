@@ -323,16 +323,6 @@ def test_sets_that_do_not_meet_have_no_nearest_point():
     assert np.isnan(apart.project(np.zeros(2))).all()
 
 
-def test_parameters_without_a_set_are_nan_in_compiled_programs():
-    """Where they are known they are refused."""
-    x = np.array([1.0, 2.0])
-    balls = [sets.l1_ball, sets.l2_ball, sets.linf_ball, sets.l2_sphere, sets.simplex, lambda r: sets.box(0.0, r)]
-    for make in balls:
-        project = ad.jit(lambda r, make=make: make(r).project(x))
-        assert np.isnan(project(-1.0)).all()
-        np.testing.assert_allclose(project(0.5), make(0.5).project(x))
-
-
 @pytest.mark.parametrize("name", SETS)
 def test_single_precision_stays(name):
     x = points_of(name)[0].astype(np.float32)

@@ -18,7 +18,7 @@ from adjoint.linear.solvers.iteration import both, either, no
 from adjoint.optimize.composite.objective import Composite, judge_measure
 from adjoint.optimize.iteration import as_code
 from adjoint.optimize.problem import Problem
-from adjoint.optimize.proximal.calculus import Indicator
+from adjoint.optimize.proximal.separable import Indicator
 from adjoint.optimize.proximal.term import Term
 from adjoint.optimize.sets.products import Product
 from adjoint.optimize.sets.set import Set
@@ -69,7 +69,7 @@ class FrankWolfe(Composite):
             raise TypeError(f"FrankWolfe: {self.term!r} has no lmo(u), the point s of the set with the largest ⟨u, s⟩. "
                             "Take one of optimize.sets, or an object with that method.")  # fmt: skip
         if isinstance(self.term, Set) and not isinstance(self.term, Product) and type(self.term)._lmo is Set._lmo:  # pyright: ignore[reportPrivateUsage]
-            self.term.lmo(np.zeros((1,) * (self.term.axes or 1)))
+            self.term._lmo(np.zeros(1))  # pyright: ignore[reportPrivateUsage]
         if self.step_rule not in {"search", "open loop"}:
             raise ValueError(f"FrankWolfe: step_rule is {self.step_rule!r}; it is 'search' or 'open loop'.")
 

@@ -11,7 +11,7 @@ from adjoint.implicit import conditions
 from adjoint.linear.solvers.iteration import TRACED, both, either, norm
 from adjoint.optimize.iteration import as_code
 from adjoint.optimize.problem import Problem
-from adjoint.optimize.proximal.calculus import Indicator, apply_prox, evaluate, from_set
+from adjoint.optimize.proximal.separable import Indicator, apply_prox, evaluate, from_set
 from adjoint.optimize.proximal.term import Term
 from adjoint.optimize.sets.set import Set
 from adjoint.optimize.setting import Setting

@@ -20,7 +20,7 @@ from adjoint.linear.solvers.iteration import TRACED, both, either, no
 from adjoint.optimize.composite.objective import Composite, accept_step, first_step, judge_measure, read_term
 from adjoint.optimize.iteration import as_code
 from adjoint.optimize.problem import Problem
-from adjoint.optimize.proximal.calculus import Indicator, apply_prox, evaluate
+from adjoint.optimize.proximal.separable import Indicator, apply_prox, evaluate
 from adjoint.optimize.proximal.term import Term
 from adjoint.optimize.setting import Setting
 from adjoint.optimize.statuses import RUNNING

@@ -17,13 +17,12 @@ if TYPE_CHECKING:
         add_square,
         compose,
         conjugate,
-        from_set,
         scale,
-        separable,
         translate,
     )
     from adjoint.optimize.proximal.nonconvex import l0, mcp, scad
     from adjoint.optimize.proximal.norms import elastic_net, group, l1, l2, linf, maximum, nuclear, owl
+    from adjoint.optimize.proximal.separable import from_set, separable
     from adjoint.optimize.proximal.smooth import huber, log_barrier, negentropy, quadratic, squared_l2, zero
     from adjoint.optimize.proximal.term import Term
     from adjoint.optimize.proximal.total_variation import total_variation
@@ -62,10 +61,10 @@ __all__ = [
 __getattr__, __dir__ = open_lazily(
     __name__,
     {
-        "adjoint.optimize.proximal.calculus": "add_linear add_square compose conjugate from_set scale "
-        "separable translate",
+        "adjoint.optimize.proximal.calculus": "add_linear add_square compose conjugate scale translate",
         "adjoint.optimize.proximal.nonconvex": "l0 mcp scad",
         "adjoint.optimize.proximal.norms": "elastic_net group l1 l2 linf maximum nuclear owl",
+        "adjoint.optimize.proximal.separable": "from_set separable",
         "adjoint.optimize.proximal.smooth": "huber log_barrier negentropy quadratic squared_l2 zero",
         "adjoint.optimize.proximal.term": "Term",
         "adjoint.optimize.proximal.total_variation": "total_variation",

@@ -1,21 +1,22 @@
-"""New terms from known ones: multiples, shifts, conjugates, sums over the parts of a tree, sets."""
+"""New terms from known ones: multiples, shifts, added squares and linear functions, conjugates."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
 import numpy as np
 
-from adjoint import tree
-from adjoint.base.errors import RuleError, TreeError
-from adjoint.optimize.proximal.term import Term, check_positive, read_step, where_positive
-from adjoint.optimize.sets.products import Product
-from adjoint.optimize.sets.set import Set
+from adjoint.base.errors import RuleError
+from adjoint.optimize.proximal.separable import Separable, as_separable, by_name, check_term
+from adjoint.optimize.proximal.smooth import Zero
+from adjoint.optimize.proximal.term import Term, check_positive
+from adjoint.optimize.sets.set import as_numbers
 from adjoint.program.trace import TRACED
 from adjoint.program.types import Value
 
-__all__ = ["add_linear", "add_square", "compose", "conjugate", "from_set", "scale", "separable", "translate"]
+__all__ = ["add_linear", "add_square", "compose", "conjugate", "scale", "translate"]
 
 # pyright: reportPrivateUsage=false
 # (terms ask other terms for the methods behind the public ones, which have checked the arguments)
@@ -29,6 +30,14 @@ class Scaled(Term):
     term: Term
     factor: Any
     name: ClassVar[str] = "scale"
+    factors: ClassVar[tuple[str, ...]] = ()
+    positive: ClassVar[tuple[str, ...]] = ("factor",)
+
+    def _exists(self) -> Any:
+        return _both(super()._exists(), self.term)
+
+    def _is_elementwise(self) -> bool:
+        return self.term._is_elementwise()
 
     def _value(self, x: Value) -> Value:
         return self.factor * self.term._value(x)
@@ -46,6 +55,13 @@ class Composed(Term):
     a: Any
     b: Any
     name: ClassVar[str] = "compose"
+    spread: ClassVar[tuple[str, ...]] = ("b",)
+
+    def _exists(self) -> Any:
+        return _both(super()._exists(), self.term)
+
+    def _is_elementwise(self) -> bool:
+        return self.term._is_elementwise()
 
     def _value(self, x: Value) -> Value:
         return self.term._value(self.a * x + self.b)
@@ -63,6 +79,13 @@ class WithSquare(Term):
     factor: Any
     center: Any
     name: ClassVar[str] = "add_square"
+    spread: ClassVar[tuple[str, ...]] = ("center",)
+
+    def _exists(self) -> Any:
+        return _both(super()._exists(), self.term)
+
+    def _is_elementwise(self) -> bool:
+        return self.term._is_elementwise()
 
     def _value(self, x: Value) -> Value:
         return self.term._value(x) + 0.5 * self.factor * np.sum((x - self.center) ** 2)
@@ -80,6 +103,13 @@ class WithLinear(Term):
     term: Term
     a: Any
     name: ClassVar[str] = "add_linear"
+    spread: ClassVar[tuple[str, ...]] = ("a",)
+
+    def _exists(self) -> Any:
+        return _both(super()._exists(), self.term)
+
+    def _is_elementwise(self) -> bool:
+        return self.term._is_elementwise()
 
     def _value(self, x: Value) -> Value:
         return self.term._value(x) + np.sum(self.a * x)
@@ -96,6 +126,12 @@ class Conjugate(Term):
     term: Term
     name: ClassVar[str] = "conjugate"
 
+    def _exists(self) -> Any:
+        return _both(super()._exists(), self.term)
+
+    def _is_elementwise(self) -> bool:
+        return self.term._is_elementwise()
+
     def _value(self, x: Value) -> Value:
         raise RuleError("proximal.conjugate: the proximal operator of a conjugate is known, its value is not. It is "
                         "max ⟨x, y⟩ - Ω(x) over x.")  # fmt: skip
@@ -104,102 +140,28 @@ class Conjugate(Term):
         return x - step * self.term._prox(x / step, 1.0 / step)
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class Indicator(Term):
-    """0 in a set, infinite outside: its proximal operator is the projection."""
-
-    of: Set
-    name: ClassVar[str] = "from_set"
-
-    def __call__(self, x: Any) -> Value:
-        """0 in the set, infinite outside."""
-        return np.where(self.of.contains(x), 0.0, np.inf)
-
-    def prox(self, x: Any, step: Any = 1.0) -> Any:
-        """The projection."""
-        return where_positive(read_step("proximal.from_set", step), self.of.project(x))
-
-    def prox_tree(self, x: Any, step: Any = 1.0) -> Any:
-        """The projection of all numbers of a tree together."""
-        step = read_step("proximal.from_set", step)
-        return tree.map(lambda part: where_positive(step, part), self.of.project_tree(x))
-
-    def value_tree(self, x: Any) -> Value:
-        """0 in the set, infinite outside."""
-        x = x if isinstance(self.of, Product) else tree.ravel(x)[0]
-        return np.where(self.of.contains(x), 0.0, np.inf)
-
-    def _prox(self, x: Value, step: Any) -> Value:
-        return self.of._project(x)
-
-    def _value(self, x: Value) -> Value:
-        return np.where(self.of.contains(x), 0.0, np.inf)
+def _both(exists: Any, term: Term) -> Any:
+    inner = term._exists()
+    return exists if inner is True else np.logical_and(exists, inner)
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class Separable(Term):
-    """Σ Ωₖ(xₖ) over the parts of a tree; None is no term."""
-
-    parts: Any
-    name: ClassVar[str] = "separable"
-
-    def _pairs(self, x: Any) -> list[tuple[Any, Term | None]]:
-        if isinstance(self.parts, dict):
-            if not isinstance(x, dict) or set(self.parts) - set(x):
-                raise TreeError(f"proximal.separable: there are terms for {', '.join(map(str, self.parts))}, and x has "
-                                f"{', '.join(map(str, x)) if isinstance(x, dict) else 'no keys'}.")  # fmt: skip
-            return [(key, self.parts.get(key)) for key in x]
-        if not isinstance(x, tuple | list) or len(x) != len(self.parts):
-            raise TreeError(
-                f"proximal.separable: x is a {type(x).__name__}, and there are {len(self.parts)} terms in a row."
-            )
-        return list(enumerate(self.parts))
-
-    def __call__(self, x: Any) -> Value:
-        """The sum of the terms."""
-        total: Any = 0.0
-        for key, part in self._pairs(x):
-            if part is not None:
-                total = total + evaluate(part, x[key])
-        return total
-
-    def prox(self, x: Any, step: Any = 1.0) -> Any:
-        """The proximal operator of each part."""
-        found = {key: x[key] if part is None else apply_prox(part, x[key], step) for key, part in self._pairs(x)}
-        if isinstance(x, dict):
-            return found
-        values = list(found.values())
-        return type(x)(*values) if hasattr(x, "_fields") else type(x)(values)
-
-    def prox_tree(self, x: Any, step: Any = 1.0) -> Any:
-        """The proximal operator of each part."""
-        return self.prox(x, step)
-
-    def value_tree(self, x: Any) -> Value:
-        """The sum of the terms."""
-        return self(x)
+def _of_each(term: Term, make: Callable[..., Term], *given: Any) -> Term | None:
+    """make(part, …) of each part of a sum over the parts of a tree, with the part of what is given; else None."""
+    term = as_separable(term)
+    if not isinstance(term, Separable):
+        return None
+    named = by_name(term.parts)
+    for value in given:
+        if isinstance(value, dict) and isinstance(term.parts, dict):
+            named = {**dict.fromkeys(value, term.others), **named}
+    pick = lambda value, key: value[key] if isinstance(value, dict | list | tuple) else value
+    several = any(isinstance(value, dict) for value in given)
+    made = {k: make(Zero() if part is None else part, *(pick(v, k) for v in given)) for k, part in named.items()}
+    others = None if several else make(Zero() if term.others is None else term.others, *given)
+    return Separable(made if isinstance(term.parts, dict) else list(made.values()), others)
 
 
-def apply_prox(term: Term, x: Any, step: Any) -> Any:
-    """The proximal operator for an array, or for all numbers of a tree."""
-    return term.prox(x, step) if hasattr(x, "dtype") or np.isscalar(x) else term.prox_tree(x, step)
-
-
-def evaluate(term: Term, x: Any) -> Value:
-    """The value at an array, or at all numbers of a tree."""
-    return term(x) if hasattr(x, "dtype") or np.isscalar(x) else term.value_tree(x)
-
-
-def _check_term(title: str, term: Any) -> None:
-    if isinstance(term, Set):
-        raise TypeError(f"proximal.{title}: sets.{term.name} is a set; make a term of it with proximal.from_set.")
-    if not isinstance(term, Term):
-        raise TypeError(f"proximal.{title}: {term!r} is no term; they are made by optimize.proximal.")
-
-
-def scale(term: Term, factor: Any) -> Scaled:
+def scale(term: Term, factor: Any) -> Term:
     """c Ω(x) for c > 0.
 
     ```python
@@ -207,12 +169,12 @@ def scale(term: Term, factor: Any) -> Scaled:
     proximal.scale(proximal.l1(), 0.5).prox(np.array([2.0]))  # → [1.5]
     ```
     """
-    _check_term("scale", term)
-    check_positive("scale", "factor", factor, strict=True)
-    return Scaled(term, factor)
+    check_term("scale", term)
+    check_positive("scale", "factor", factor, strict=True, single=True)
+    return _of_each(term, lambda part: scale(part, factor)) or Scaled(term, factor)
 
 
-def translate(term: Term, b: Any) -> Composed:
+def translate(term: Term, b: Any) -> Term:
     """Ω(x - b).
 
     ```python
@@ -220,11 +182,11 @@ def translate(term: Term, b: Any) -> Composed:
     proximal.translate(proximal.l1(), 3.0).prox(np.array([5.0, 3.5]))  # → [4.0, 3.0]
     ```
     """
-    _check_term("translate", term)
-    return Composed(term, 1.0, -b if isinstance(b, TRACED) else -np.asarray(b, float)[()])
+    check_term("translate", term)
+    return _of_each(term, translate, b) or Composed(term, 1.0, -as_numbers(b))
 
 
-def compose(term: Term, a: Any, b: Any = 0.0) -> Composed:
+def compose(term: Term, a: Any, b: Any = 0.0) -> Term:
     """Ω(a x + b) for a number a that is not zero.
 
     ```python
@@ -232,13 +194,13 @@ def compose(term: Term, a: Any, b: Any = 0.0) -> Composed:
     proximal.compose(proximal.l1(), 2.0).prox(np.array([3.0]))  # → [1.0]
     ```
     """
-    _check_term("compose", term)
-    if not isinstance(a, TRACED) and (np.ndim(a) or a == 0):
+    check_term("compose", term)
+    if np.ndim(a) or (not isinstance(a, TRACED) and a == 0):
         raise ValueError(f"proximal.compose: a is {a!r}; it is a number that is not zero.")
-    return Composed(term, a, b)
+    return _of_each(term, lambda part, b: compose(part, a, b), b) or Composed(term, a, as_numbers(b))
 
 
-def add_square(term: Term, factor: Any, center: Any = 0.0) -> WithSquare:
+def add_square(term: Term, factor: Any, center: Any = 0.0) -> Term:
     """Ω(x) + ρ/2 ‖x - center‖².
 
     ```python
@@ -246,12 +208,13 @@ def add_square(term: Term, factor: Any, center: Any = 0.0) -> WithSquare:
     proximal.add_square(proximal.l1(), 1.0).prox(np.array([3.0]))  # → [1.0]
     ```
     """
-    _check_term("add_square", term)
-    check_positive("add_square", "factor", factor)
-    return WithSquare(term, factor, center)
+    check_term("add_square", term)
+    check_positive("add_square", "factor", factor, single=True)
+    each = _of_each(term, lambda part, center: add_square(part, factor, center), center)
+    return each or WithSquare(term, factor, as_numbers(center))
 
 
-def add_linear(term: Term, a: Any) -> WithLinear:
+def add_linear(term: Term, a: Any) -> Term:
     """Ω(x) + ⟨a, x⟩.
 
     ```python
@@ -259,11 +222,11 @@ def add_linear(term: Term, a: Any) -> WithLinear:
     proximal.add_linear(proximal.l1(), np.array([1.0])).prox(np.array([3.0]))  # → [1.0]
     ```
     """
-    _check_term("add_linear", term)
-    return WithLinear(term, a)
+    check_term("add_linear", term)
+    return _of_each(term, add_linear, a) or WithLinear(term, as_numbers(a))
 
 
-def conjugate(term: Term) -> Conjugate:
+def conjugate(term: Term) -> Term:
     """Ω*(y) = max ⟨x, y⟩ - Ω(x), whose proximal operator is known by Moreau's identity.
 
     ```python
@@ -271,37 +234,5 @@ def conjugate(term: Term) -> Conjugate:
     proximal.conjugate(proximal.l1()).prox(np.array([3.0, -0.5]))  # → [1.0, -0.5]
     ```
     """
-    _check_term("conjugate", term)
-    return Conjugate(term)
-
-
-def separable(parts: Any) -> Separable:
-    """Σ Ωₖ(xₖ): a term for each part of a tree, in a dictionary, tuple or list; None is no term.
-
-    ```python
-    from adjoint.optimize import proximal
-    both = proximal.separable({"w": proximal.l1(1.0), "b": None})
-    both.prox({"w": np.array([3.0]), "b": 2.0})  # → {'w': [2.0], 'b': 2.0}
-    ```
-    """
-    if not isinstance(parts, dict | tuple | list):
-        raise TypeError(
-            f"proximal.separable: it takes a dictionary, a tuple or a list of terms; got {type(parts).__name__}."
-        )
-    for part in parts.values() if isinstance(parts, dict) else parts:
-        if part is not None:
-            _check_term("separable", part)
-    return Separable(parts)
-
-
-def from_set(of: Set) -> Indicator:
-    """0 in a set and infinite outside: the proximal operator is the projection, whatever the step.
-
-    ```python
-    from adjoint.optimize import proximal, sets
-    proximal.from_set(sets.simplex()).prox(np.array([2.0, 0.0]))  # → [1.0, 0.0]
-    ```
-    """
-    if not isinstance(of, Set):
-        raise TypeError(f"proximal.from_set: {of!r} is no set; they are made by optimize.sets.")
-    return Indicator(of)
+    check_term("conjugate", term)
+    return _of_each(term, conjugate) or Conjugate(term)

@@ -13,7 +13,8 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from adjoint.optimize.proximal.term import Term, check_positive
-from adjoint.optimize.sets.set import face
+from adjoint.optimize.sets.set import as_numbers, face
+from adjoint.program.trace import TRACED
 from adjoint.program.types import Value
 
 __all__ = ["l0", "mcp", "scad"]
@@ -42,6 +43,8 @@ class L0(Term):
 
     factor: Any = 1.0
     name: ClassVar[str] = "l0"
+    elementwise: ClassVar[bool] = True
+    spread: ClassVar[tuple[str, ...]] = ("factor",)
 
     def _value(self, x: Value) -> Value:
         return np.sum(np.where(face(x) != 0, self.factor, 0.0 * self.factor))
@@ -59,6 +62,12 @@ class SCAD(Term):
     factor: Any = 1.0
     a: Any = 3.7
     name: ClassVar[str] = "scad"
+    elementwise: ClassVar[bool] = True
+    spread: ClassVar[tuple[str, ...]] = ("factor", "a")
+
+    def _exists(self) -> Any:
+        known = not isinstance(self.a, TRACED)
+        return super()._exists() if known else np.logical_and(super()._exists(), np.all(face(self.a) > 2))
 
     def _penalty(self, size: Value) -> Value:
         lam, a = self.factor, self.a
@@ -92,6 +101,9 @@ class MCP(Term):
     factor: Any = 1.0
     a: Any = 3.0
     name: ClassVar[str] = "mcp"
+    elementwise: ClassVar[bool] = True
+    positive: ClassVar[tuple[str, ...]] = ("a",)
+    spread: ClassVar[tuple[str, ...]] = ("factor", "a")
 
     def _penalty(self, size: Value) -> Value:
         lam, a = self.factor, self.a
@@ -119,6 +131,7 @@ def l0(factor: Any = 1.0) -> L0:
     ad.optimize.proximal.l0(0.5).prox(np.array([0.9, -1.1]))  # → [0.0, -1.1]
     ```
     """
+    factor = as_numbers(factor)
     check_positive("l0", "factor", factor)
     return L0(factor)
 
@@ -130,8 +143,9 @@ def scad(factor: Any = 1.0, a: Any = 3.7) -> SCAD:
     ad.optimize.proximal.scad(1.0).prox(np.array([0.5, 1.5, 5.0]))  # → [0.0, 0.5, 5.0]
     ```
     """
+    factor = as_numbers(factor)
     check_positive("scad", "factor", factor)
-    if np.isscalar(a) and not a > 2:  # type: ignore[operator]
+    if not isinstance(a, TRACED) and not np.all(np.asarray(a) > 2):
         raise ValueError(f"proximal.scad: a is {a}; it must be above 2.")
     return SCAD(factor, a)
 
@@ -143,6 +157,7 @@ def mcp(factor: Any = 1.0, a: Any = 3.0) -> MCP:
     ad.optimize.proximal.mcp(1.0, 2.0).prox(np.array([0.5, 1.5, 5.0]))  # → [0.0, 1.0, 5.0]
     ```
     """
+    factor = as_numbers(factor)
     check_positive("mcp", "factor", factor)
     check_positive("mcp", "a", a, strict=True)
     return MCP(factor, a)

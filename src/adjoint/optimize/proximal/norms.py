@@ -12,7 +12,7 @@ from adjoint.base.errors import ShapeError
 from adjoint.optimize.proximal.term import Term, check_positive, soft
 from adjoint.optimize.sets.eigenvalues import apply_to_singular_values
 from adjoint.optimize.sets.pooling import average_blocks, find_blocks
-from adjoint.optimize.sets.set import face, safe_norm
+from adjoint.optimize.sets.set import as_numbers, face, safe_norm
 from adjoint.optimize.sets.simplices import project_simplex
 from adjoint.program.trace import TRACED
 from adjoint.program.types import Value
@@ -32,6 +32,8 @@ class L1(Term):
 
     factor: Any = 1.0
     name: ClassVar[str] = "l1"
+    elementwise: ClassVar[bool] = True
+    spread: ClassVar[tuple[str, ...]] = ("factor",)
 
     def _value(self, x: Value) -> Value:
         return np.sum(self.factor * _size(x))
@@ -48,6 +50,9 @@ class ElasticNet(Term):
     factor: Any = 1.0
     square: Any = 1.0
     name: ClassVar[str] = "elastic_net"
+    elementwise: ClassVar[bool] = True
+    factors: ClassVar[tuple[str, ...]] = ("factor", "square")
+    spread: ClassVar[tuple[str, ...]] = ("factor", "square")
 
     def _value(self, x: Value) -> Value:
         return np.sum(self.factor * _size(x)) + 0.5 * np.sum(self.square * x * x)
@@ -153,7 +158,14 @@ class OWL(Term):
 
     weights: Any
     name: ClassVar[str] = "owl"
+    factors: ClassVar[tuple[str, ...]] = ("weights",)
     axes: ClassVar[int | None] = 1
+
+    def _exists(self) -> Any:
+        answer = super()._exists()
+        if not isinstance(self.weights, TRACED):
+            return answer
+        return np.logical_and(answer, np.all(face(self.weights)[1:] <= face(self.weights)[:-1]))
 
     def _value(self, x: Value) -> Value:
         size = _size(x)
@@ -194,6 +206,7 @@ def l1(factor: Any = 1.0) -> L1:
     ad.optimize.proximal.l1(1.0).prox(np.array([3.0, -0.5, -2.2]))  # → [2.0, 0.0, -1.2]
     ```
     """
+    factor = as_numbers(factor)
     check_positive("l1", "factor", factor)
     return L1(factor)
 
@@ -205,6 +218,7 @@ def elastic_net(factor: Any = 1.0, square: Any = 1.0) -> ElasticNet:
     ad.optimize.proximal.elastic_net(1.0, 1.0).prox(np.array([3.0, -0.5]))  # → [1.0, 0.0]
     ```
     """
+    factor, square = as_numbers(factor), as_numbers(square)
     check_positive("elastic_net", "factor", factor)
     check_positive("elastic_net", "square", square)
     return ElasticNet(factor, square)
@@ -217,7 +231,7 @@ def l2(factor: Any = 1.0) -> L2:
     ad.optimize.proximal.l2(1.0).prox(np.array([3.0, 4.0]))  # → [2.4, 3.2]
     ```
     """
-    check_positive("l2", "factor", factor)
+    check_positive("l2", "factor", factor, single=True)
     return L2(factor)
 
 
@@ -231,6 +245,7 @@ def group(factor: Any, groups: Any) -> Group:
     ad.optimize.proximal.group(1.0, [[0, 1], [2]]).prox(np.array([0.0, 0.0, 2.0]))  # → [0.0, 0.0, 1.0]
     ```
     """
+    factor = as_numbers(factor)
     check_positive("group", "factor", factor)
     if len(groups) and isinstance(groups[0], Sequence | np.ndarray) and not isinstance(groups[0], str):
         size = sum(len(g) for g in groups)
@@ -255,7 +270,7 @@ def linf(factor: Any = 1.0) -> LInf:
     ad.optimize.proximal.linf(1.0).prox(np.array([3.0, -1.0]))  # → [2.0, -1.0]
     ```
     """
-    check_positive("linf", "factor", factor)
+    check_positive("linf", "factor", factor, single=True)
     return LInf(factor)
 
 
@@ -266,7 +281,7 @@ def maximum(factor: Any = 1.0) -> Maximum:
     ad.optimize.proximal.maximum(1.0).prox(np.array([3.0, 2.5]))  # → [2.25, 2.25]
     ```
     """
-    check_positive("maximum", "factor", factor)
+    check_positive("maximum", "factor", factor, single=True)
     return Maximum(factor)
 
 
@@ -277,11 +292,10 @@ def owl(weights: Any) -> OWL:
     ad.optimize.proximal.owl(np.array([2.0, 1.0])).prox(np.array([2.5, -3.0]))  # → [1.25, -1.25]
     ```
     """
+    weights = as_numbers(weights)
     check_positive("owl", "weights", weights)
-    if not isinstance(weights, TRACED):
-        weights = np.asarray(weights, float)
-        if weights.ndim != 1 or np.any(np.diff(weights) > 0):
-            raise ValueError("proximal.owl: the weights are a vector that falls; with others the term is not convex.")
+    if not isinstance(weights, TRACED) and (np.ndim(weights) != 1 or np.any(np.diff(weights) > 0)):
+        raise ValueError("proximal.owl: the weights are a vector that falls; with others the term is not convex.")
     return OWL(weights)
 
 
@@ -292,5 +306,5 @@ def nuclear(factor: Any = 1.0) -> Nuclear:
     np.round(ad.optimize.proximal.nuclear(1.0).prox(np.diag([3.0, 0.5])), 12)  # → [[2.0, 0.0], [0.0, 0.0]]
     ```
     """
-    check_positive("nuclear", "factor", factor)
+    check_positive("nuclear", "factor", factor, single=True)
     return Nuclear(factor)

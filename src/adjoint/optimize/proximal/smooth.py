@@ -9,7 +9,7 @@ import numpy as np
 
 from adjoint.base.errors import ShapeError
 from adjoint.optimize.proximal.term import Term, check_positive
-from adjoint.optimize.sets.set import face
+from adjoint.optimize.sets.set import as_numbers, face
 from adjoint.program.trace import TRACED
 from adjoint.program.types import Value
 
@@ -22,6 +22,7 @@ class Zero(Term):
     """0."""
 
     name: ClassVar[str] = "zero"
+    elementwise: ClassVar[bool] = True
 
     def _value(self, x: Value) -> Value:
         return 0.0 * np.sum(face(x))
@@ -37,6 +38,8 @@ class SquaredL2(Term):
 
     factor: Any = 1.0
     name: ClassVar[str] = "squared_l2"
+    elementwise: ClassVar[bool] = True
+    spread: ClassVar[tuple[str, ...]] = ("factor",)
 
     def _value(self, x: Value) -> Value:
         return 0.5 * np.sum(self.factor * x * x)
@@ -53,6 +56,7 @@ class Quadratic(Term):
     Q: Any
     q: Any
     name: ClassVar[str] = "quadratic"
+    spread: ClassVar[tuple[str, ...]] = ("q",)
     axes: ClassVar[int | None] = 1
 
     def _value(self, x: Value) -> Value:
@@ -72,6 +76,9 @@ class Huber(Term):
     delta: Any = 1.0
     factor: Any = 1.0
     name: ClassVar[str] = "huber"
+    elementwise: ClassVar[bool] = True
+    positive: ClassVar[tuple[str, ...]] = ("delta",)
+    spread: ClassVar[tuple[str, ...]] = ("delta", "factor")
 
     def _value(self, x: Value) -> Value:
         size = np.where(face(x) < 0, -x, x)
@@ -91,6 +98,9 @@ class Negentropy(Term):
 
     factor: Any = 1.0
     name: ClassVar[str] = "negentropy"
+    elementwise: ClassVar[bool] = True
+    positive: ClassVar[tuple[str, ...]] = ("factor",)
+    spread: ClassVar[tuple[str, ...]] = ("factor",)
 
     def _value(self, x: Value) -> Value:
         here = face(x) > 0
@@ -112,6 +122,9 @@ class LogBarrier(Term):
 
     factor: Any = 1.0
     name: ClassVar[str] = "log_barrier"
+    elementwise: ClassVar[bool] = True
+    positive: ClassVar[tuple[str, ...]] = ("factor",)
+    spread: ClassVar[tuple[str, ...]] = ("factor",)
 
     def _value(self, x: Value) -> Value:
         here = face(x) > 0
@@ -142,6 +155,7 @@ def squared_l2(factor: Any = 1.0) -> SquaredL2:
     ad.optimize.proximal.squared_l2(1.0).prox(np.array([3.0, -1.0]))  # → [1.5, -0.5]
     ```
     """
+    factor = as_numbers(factor)
     check_positive("squared_l2", "factor", factor)
     return SquaredL2(factor)
 
@@ -162,7 +176,7 @@ def quadratic(Q: Any, q: Any = 0.0) -> Quadratic:
             raise ValueError(
                 "proximal.quadratic: Q is not symmetric and positive semidefinite, so that it is not convex."
             )
-    return Quadratic(Q, q)
+    return Quadratic(Q, as_numbers(q))
 
 
 def huber(delta: Any = 1.0, factor: Any = 1.0) -> Huber:
@@ -172,6 +186,7 @@ def huber(delta: Any = 1.0, factor: Any = 1.0) -> Huber:
     ad.optimize.proximal.huber(1.0).prox(np.array([4.0, 1.0]))  # → [3.0, 0.5]
     ```
     """
+    delta, factor = as_numbers(delta), as_numbers(factor)
     check_positive("huber", "delta", delta, strict=True)
     check_positive("huber", "factor", factor)
     return Huber(delta, factor)
@@ -184,6 +199,7 @@ def negentropy(factor: Any = 1.0) -> Negentropy:
     ad.optimize.proximal.negentropy().prox(np.array([1.0, 2.0]))  # → [0.567143290…, 1.0]
     ```
     """
+    factor = as_numbers(factor)
     check_positive("negentropy", "factor", factor, strict=True)
     return Negentropy(factor)
 
@@ -195,5 +211,6 @@ def log_barrier(factor: Any = 1.0) -> LogBarrier:
     ad.optimize.proximal.log_barrier(1.0).prox(np.array([0.0, 1.5]))  # → [1.0, 2.0]
     ```
     """
+    factor = as_numbers(factor)
     check_positive("log_barrier", "factor", factor, strict=True)
     return LogBarrier(factor)

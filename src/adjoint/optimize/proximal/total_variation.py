@@ -103,5 +103,5 @@ def total_variation(factor: Any = 1.0) -> TotalVariation:
     ad.optimize.proximal.total_variation(0.6).prox(x)  # → [1.2, 1.2, 1.2, 4.8, 4.8]
     ```
     """
-    check_positive("total_variation", "factor", factor)
+    check_positive("total_variation", "factor", factor, single=True)
     return TotalVariation(factor)

@@ -9,9 +9,8 @@ import numpy as np
 
 from adjoint.optimize.sets.boxes import Box
 from adjoint.optimize.sets.eigenvalues import apply_to_singular_values
-from adjoint.optimize.sets.set import Set, check_number, face, safe_norm
+from adjoint.optimize.sets.set import Set, as_numbers, check_number, face, safe_norm
 from adjoint.optimize.sets.simplices import project_simplex
-from adjoint.program.trace import TRACED
 from adjoint.program.types import Value
 
 __all__ = [
@@ -45,6 +44,8 @@ class WeightedL1Ball(Set):
     radius: Any = 1.0
     center: Any = 0.0
     name: ClassVar[str] = "weighted_l1_ball"
+    spread: ClassVar[tuple[str, ...]] = ("weights", "center")
+    positive: ClassVar[tuple[str, ...]] = ("weights",)
     axes: ClassVar[int | None] = 1
 
     def _project(self, x: Value) -> Value:
@@ -77,6 +78,7 @@ class L1Ball(Set):
     radius: Any = 1.0
     center: Any = 0.0
     name: ClassVar[str] = "l1_ball"
+    spread: ClassVar[tuple[str, ...]] = ("center",)
 
     def _project(self, x: Value) -> Value:
         d = np.reshape(x - self.center, (-1,))
@@ -97,6 +99,7 @@ class L1Sphere(Set):
     radius: Any = 1.0
     center: Any = 0.0
     name: ClassVar[str] = "l1_sphere"
+    spread: ClassVar[tuple[str, ...]] = ("center",)
 
     def _project(self, x: Value) -> Value:
         d = np.reshape(x - self.center, (-1,))
@@ -114,6 +117,7 @@ class L2Ball(Set):
     radius: Any = 1.0
     center: Any = 0.0
     name: ClassVar[str] = "l2_ball"
+    spread: ClassVar[tuple[str, ...]] = ("center",)
 
     def _project(self, x: Value) -> Value:
         d = x - self.center
@@ -135,6 +139,7 @@ class L2Sphere(Set):
     radius: Any = 1.0
     center: Any = 0.0
     name: ClassVar[str] = "l2_sphere"
+    spread: ClassVar[tuple[str, ...]] = ("center",)
 
     def _project(self, x: Value) -> Value:
         d = x - self.center
@@ -154,6 +159,7 @@ class LInfSphere(Set):
     radius: Any = 1.0
     center: Any = 0.0
     name: ClassVar[str] = "linf_sphere"
+    spread: ClassVar[tuple[str, ...]] = ("center",)
 
     def _project(self, x: Value) -> Value:
         d = x - self.center
@@ -192,7 +198,7 @@ def l1_ball(radius: Any = 1.0, center: Any = 0.0) -> L1Ball:
     ```
     """
     check_number("l1_ball", "radius", radius)
-    return L1Ball(radius, center)
+    return L1Ball(radius, as_numbers(center))
 
 
 def l1_sphere(radius: Any = 1.0, center: Any = 0.0) -> L1Sphere:
@@ -203,7 +209,7 @@ def l1_sphere(radius: Any = 1.0, center: Any = 0.0) -> L1Sphere:
     ```
     """
     check_number("l1_sphere", "radius", radius)
-    return L1Sphere(radius, center)
+    return L1Sphere(radius, as_numbers(center))
 
 
 def weighted_l1_ball(weights: Any, radius: Any = 1.0, center: Any = 0.0) -> WeightedL1Ball:
@@ -213,9 +219,10 @@ def weighted_l1_ball(weights: Any, radius: Any = 1.0, center: Any = 0.0) -> Weig
     ad.optimize.sets.weighted_l1_ball(np.array([1.0, 2.0]), 2.0).project(np.array([3.0, 0.5]))  # → [2.0, 0.0]
     ```
     """
+    weights = as_numbers(weights)
     check_number("weighted_l1_ball", "weights", weights, strict=True)
     check_number("weighted_l1_ball", "radius", radius)
-    return WeightedL1Ball(weights, radius, center)
+    return WeightedL1Ball(weights, radius, as_numbers(center))
 
 
 def l2_ball(radius: Any = 1.0, center: Any = 0.0) -> L2Ball:
@@ -226,7 +233,7 @@ def l2_ball(radius: Any = 1.0, center: Any = 0.0) -> L2Ball:
     ```
     """
     check_number("l2_ball", "radius", radius)
-    return L2Ball(radius, center)
+    return L2Ball(radius, as_numbers(center))
 
 
 def l2_sphere(radius: Any = 1.0, center: Any = 0.0) -> L2Sphere:
@@ -237,7 +244,7 @@ def l2_sphere(radius: Any = 1.0, center: Any = 0.0) -> L2Sphere:
     ```
     """
     check_number("l2_sphere", "radius", radius)
-    return L2Sphere(radius, center)
+    return L2Sphere(radius, as_numbers(center))
 
 
 def linf_ball(radius: Any = 1.0, center: Any = 0.0) -> Box:
@@ -248,7 +255,7 @@ def linf_ball(radius: Any = 1.0, center: Any = 0.0) -> Box:
     ```
     """
     check_number("linf_ball", "radius", radius)
-    center = center if isinstance(center, TRACED) else np.asarray(center, float)[()]
+    center = as_numbers(center)
     return Box(center - radius, center + radius)
 
 
@@ -260,7 +267,7 @@ def linf_sphere(radius: Any = 1.0, center: Any = 0.0) -> LInfSphere:
     ```
     """
     check_number("linf_sphere", "radius", radius)
-    return LInfSphere(radius, center)
+    return LInfSphere(radius, as_numbers(center))
 
 
 def nuclear_ball(radius: Any = 1.0) -> NuclearBall:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from adjoint.optimize.iteration import repeat
-from adjoint.optimize.sets.set import Set, check_number, face
+from adjoint.optimize.sets.set import Set, as_numbers, check_number, face, valid_where
 from adjoint.program.trace import TRACED
 from adjoint.program.types import Value
 
@@ -41,12 +41,12 @@ class Box(Set):
     upper: Any
     name: ClassVar[str] = "box"
     separable: ClassVar[bool] = True
+    spread: ClassVar[tuple[str, ...]] = ("lower", "upper")
 
-    def _exists(self) -> Any:
+    def _exists(self, x: Value) -> Any:
         if not isinstance(self.lower, TRACED) and not isinstance(self.upper, TRACED):
             return True
-        lower, upper = face(self.lower), face(self.upper)
-        return np.logical_not(lower > upper + CROSSED * (1.0 + np.abs(np.where(np.isfinite(upper), upper, 0.0))))
+        return np.logical_not(_is_crossed(face(self.lower), face(self.upper)))
 
     def _project(self, x: Value) -> Value:
         at = face(x)
@@ -63,7 +63,8 @@ class Box(Set):
         """Σ max(lower u, upper u), where a bound times 0 is 0."""
         u = self._read("support", u)
         best = np.where(face(u) > 0, self.upper, self.lower)
-        return np.sum(np.where(face(u) == 0, 0.0, np.where(face(u) == 0, 0.0, best) * u)).astype(u.dtype)
+        found = np.sum(np.where(face(u) == 0, 0.0, np.where(face(u) == 0, 0.0, best) * u))
+        return valid_where(np.all(self._exists(u)), found).astype(u.dtype)
 
 
 @final
@@ -82,6 +83,7 @@ class BoxSection(Set):
     total: Any
     name: ClassVar[str] = "box_section"
     axes: ClassVar[int | None] = 1
+    spread: ClassVar[tuple[str, ...]] = ("lower", "upper", "weights")
 
     def _spread(self, x: Value) -> tuple[Value, Value, Value]:
         return tuple(
@@ -92,7 +94,6 @@ class BoxSection(Set):
         low, high, w = self._spread(x)
         at, lo, hi, weight = (face(v) for v in (x, low, high, w))
         total = face(self.total + np.zeros((), x.dtype))
-        self._check(lo, hi, weight, total)
         counts = weight != 0
         safe = np.where(counts, weight, 1.0)
         points = np.concatenate(
@@ -128,16 +129,20 @@ class BoxSection(Set):
         alone = np.where(at < lo, low, np.where(at > hi, high, x))
         return np.where(inside, x - tau * w, np.where(counts, bound, alone))
 
-    def _check(self, lower: Any, upper: Any, weights: Any, total: Any) -> None:
-        if any(isinstance(v, TRACED) for v in (lower, upper, weights, total)):
-            return
+    def _exists(self, x: Value) -> Any:
+        lower, upper, weights = (np.broadcast_to(face(v), x.shape) for v in (self.lower, self.upper, self.weights))
+        total = face(self.total)
         with np.errstate(invalid="ignore"):
             least = np.sum(np.where(weights == 0, 0.0, np.minimum(weights * lower, weights * upper)))
             most = np.sum(np.where(weights == 0, 0.0, np.maximum(weights * lower, weights * upper)))
-        slack = 1e-9 * (1.0 + abs(total))
-        if not least - slack <= total <= most + slack:
+        slack = max(1e-9, 100 * float(np.finfo(x.dtype).eps)) * (1.0 + np.abs(total))
+        meets = np.logical_and(least - slack <= total, total <= most + slack)
+        if any(isinstance(v, TRACED) for v in (self.lower, self.upper, self.weights, self.total)):
+            return np.logical_and(meets, np.all(np.logical_not(_is_crossed(lower, upper))))
+        if not meets:
             raise ValueError(f"sets.{self.name}: nothing lies in it: ⟨weights, x⟩ is between {least:g} and {most:g} "
                              f"within the bounds, and total is {total:g}.")  # fmt: skip
+        return True
 
     def _lmo(self, u: Value) -> Value:
         """The fractional knapsack: elements are raised from one bound to the other by falling u / w."""
@@ -154,6 +159,11 @@ class BoxSection(Set):
         part[order] = given
         flat = np.where(face(u) > 0, high, low)
         return np.where(face(w) != 0, (least + part) / np.where(face(w) != 0, w, 1.0), flat)
+
+
+def _is_crossed(lower: Value, upper: Value) -> Any:
+    """Where nothing lies between two bounds."""
+    return lower > upper + CROSSED * (1.0 + np.abs(np.where(np.isfinite(upper), upper, 0.0)))
 
 
 def _between(left: Value, right: Value) -> Value:
@@ -184,7 +194,7 @@ def box(lower: Any, upper: Any) -> Box:
     ad.optimize.sets.box(0.0, 1.0).project(np.array([-2.0, 0.5, 3.0]))  # → [0.0, 0.5, 1.0]
     ```
     """
-    lower, upper = (v if isinstance(v, TRACED) else np.asarray(v, float)[()] for v in (lower, upper))
+    lower, upper = as_numbers(lower), as_numbers(upper)
     if not isinstance(lower, TRACED) and not isinstance(upper, TRACED):
         with np.errstate(invalid="ignore"):
             gap = np.where(
@@ -223,7 +233,7 @@ def box_section(lower: Any, upper: Any, weights: Any, total: Any) -> BoxSection:
     ```
     """
     bounds = box(lower, upper)
-    return BoxSection(bounds.lower, bounds.upper, weights, total)
+    return BoxSection(bounds.lower, bounds.upper, as_numbers(weights), total)
 
 
 def capped_simplex(total: Any = 1.0, cap: Any = 1.0) -> BoxSection:
@@ -235,4 +245,4 @@ def capped_simplex(total: Any = 1.0, cap: Any = 1.0) -> BoxSection:
     """
     check_number("capped_simplex", "cap", cap)
     check_number("capped_simplex", "total", total)
-    return BoxSection(0.0, cap, 1.0, total)
+    return BoxSection(0.0, as_numbers(cap), 1.0, total)

@@ -14,7 +14,7 @@ import numpy as np
 from adjoint.base.errors import ShapeError
 from adjoint.implicit.roots import root
 from adjoint.optimize.iteration import repeat
-from adjoint.optimize.sets.set import Set, check_number, face, point
+from adjoint.optimize.sets.set import Set, as_numbers, check_number, face, point
 from adjoint.program.trace import TRACED
 from adjoint.program.types import Value
 
@@ -60,6 +60,8 @@ class WeightedL2Ball(Set):
     radius: Any = 1.0
     center: Any = 0.0
     name: ClassVar[str] = "weighted_l2_ball"
+    spread: ClassVar[tuple[str, ...]] = ("weights", "center")
+    positive: ClassVar[tuple[str, ...]] = ("weights",)
 
     def _project(self, x: Value) -> Value:
         d = x - self.center
@@ -91,6 +93,17 @@ class MahalanobisBall(Set):
     center: Any = 0.0
     name: ClassVar[str] = "mahalanobis_ball"
     axes: ClassVar[int | None] = 1
+    spread: ClassVar[tuple[str, ...]] = ("center",)
+
+    def _exists(self, x: Value) -> Any:
+        if self.A.shape[1] != x.shape[0]:
+            raise ShapeError(f"sets.mahalanobis_ball: x has {x.shape[0]} numbers, and A shape {self.A.shape}.")
+        answer = super()._exists(x)
+        if not isinstance(self.A, TRACED):
+            return answer
+        A = face(self.A)
+        symmetric = np.all(np.abs(A - A.T) <= 1e-5 * np.max(np.abs(A)))
+        return np.logical_and(answer, np.logical_and(symmetric, np.linalg.eigvalsh(A)[0] > 0))
 
     def _project(self, x: Value) -> Value:
         A, r = self.A, self.radius + np.zeros((), x.dtype)
@@ -129,9 +142,10 @@ def weighted_l2_ball(weights: Any, radius: Any = 1.0, center: Any = 0.0) -> Weig
     np.round(p, 12)  # → [2.0, 0.0]
     ```
     """
+    weights = as_numbers(weights)
     check_number("weighted_l2_ball", "weights", weights, strict=True)
     check_number("weighted_l2_ball", "radius", radius, strict=True)
-    return WeightedL2Ball(weights, radius, center)
+    return WeightedL2Ball(weights, radius, as_numbers(center))
 
 
 def mahalanobis_ball(A: Any, radius: Any = 1.0, center: Any = 0.0) -> MahalanobisBall:
@@ -149,4 +163,4 @@ def mahalanobis_ball(A: Any, radius: Any = 1.0, center: Any = 0.0) -> Mahalanobi
     if not isinstance(A, TRACED) and not (np.allclose(A, A.T) and np.linalg.eigvalsh(A)[0] > 0):
         raise ValueError("sets.mahalanobis_ball: A is not symmetric and positive definite, so that this is no ball.")
     check_number("mahalanobis_ball", "radius", radius, strict=True)
-    return MahalanobisBall(A, radius, center)
+    return MahalanobisBall(A, radius, as_numbers(center))

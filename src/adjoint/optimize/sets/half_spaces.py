@@ -8,7 +8,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from adjoint.base.errors import ShapeError
-from adjoint.optimize.sets.set import Set, face, point
+from adjoint.optimize.sets.set import Set, as_numbers, face, point, valid_where
 from adjoint.program.trace import TRACED
 from adjoint.program.types import Value
 
@@ -23,6 +23,7 @@ class HalfSpace(Set):
     a: Any
     b: Any
     name: ClassVar[str] = "half_space"
+    spread: ClassVar[tuple[str, ...]] = ("a",)
 
     def _project(self, x: Value) -> Value:
         excess = np.sum(self.a * x) - self.b
@@ -37,6 +38,7 @@ class Hyperplane(Set):
     a: Any
     b: Any
     name: ClassVar[str] = "hyperplane"
+    spread: ClassVar[tuple[str, ...]] = ("a",)
 
     def _project(self, x: Value) -> Value:
         return x - self.a * ((np.sum(self.a * x) - self.b) / np.sum(self.a * self.a))
@@ -55,11 +57,20 @@ class Affine(Set):
     def _project(self, x: Value) -> Value:
         if x.shape[0] != self.A.shape[1]:
             raise ShapeError(f"sets.affine: x has {x.shape[0]} numbers, and A {self.A.shape[1]} columns.")
-        return x - np.linalg.pinv(self.A) @ (self.A @ x - self.b)
+        p = x - np.linalg.pinv(self.A) @ (self.A @ x - self.b)
+        if not isinstance(self.A, TRACED) and not isinstance(self.b, TRACED):
+            return p
+        return valid_where(_agrees(face(self.A), face(p), face(self.b)), p)
+
+
+def _agrees(A: Value, x: Value, b: Value) -> Any:
+    """Whether A x = b, but for rounding."""
+    tol = max(1e-8, 1e3 * float(np.finfo(np.result_type(A.dtype, x.dtype)).eps))
+    return np.sqrt(np.sum((A @ x - b) ** 2)) <= tol * (1.0 + np.sqrt(np.sum(b**2)) + np.sqrt(np.sum((A * x) ** 2)))
 
 
 def _read_normal(title: str, a: Any) -> Value:
-    a = point(f"sets.{title}: a", a)
+    a = point(f"sets.{title}: a", as_numbers(a))
     if not isinstance(a, TRACED) and not np.any(a):
         raise ValueError(f"sets.{title}: a is zero, so that it has no direction.")
     return a

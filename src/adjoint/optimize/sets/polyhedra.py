@@ -9,7 +9,7 @@ import numpy as np
 
 from adjoint.base.errors import ShapeError
 from adjoint.optimize.programs import quadratic  # as a module: programs over cones project onto sets
-from adjoint.optimize.sets.set import Set, face, point
+from adjoint.optimize.sets.set import Set, face, point, valid_where
 from adjoint.program.types import Value
 
 __all__ = ["polyhedron"]
@@ -34,12 +34,12 @@ class Polyhedron(Set):
     def _lmo(self, u: Value) -> Value:
         self._check(u)
         found = quadratic.lp(-face(u), G=self.G, h=self.h, A=self.A, b=self.b, check="ignore")
-        return np.where(found.converged, found.value, np.nan)
+        return valid_where(found.converged, found.value)
 
     def _project(self, x: Value) -> Value:
         self._check(x)
         found = quadratic.qp(np.eye(x.size, dtype=x.dtype), -x, G=self.G, h=self.h, A=self.A, b=self.b)
-        return np.where(found.converged, found.value, np.nan)
+        return valid_where(found.converged, found.value)
 
 
 def polyhedron(G: Any, h: Any, A: Any = None, b: Any = None) -> Polyhedron:
@@ -54,4 +54,12 @@ def polyhedron(G: Any, h: Any, A: Any = None, b: Any = None) -> Polyhedron:
     G, h = point("sets.polyhedron: G", G, 2), point("sets.polyhedron: h", h, 1)
     if G.shape[0] != h.shape[0]:
         raise ShapeError(f"sets.polyhedron: G has {G.shape[0]} rows, and h {h.shape[0]} numbers.")
+    if (A is None) != (b is None):
+        raise TypeError(f"sets.polyhedron: {'b' if A is None else 'A'} is given without {'A' if A is None else 'b'}; "
+                        "A x = b needs both.")  # fmt: skip
+    if A is not None:
+        A, b = point("sets.polyhedron: A", A, 2), point("sets.polyhedron: b", b, 1)
+        if A.shape != (b.shape[0], G.shape[1]):
+            raise ShapeError(f"sets.polyhedron: A has shape {A.shape}, b {b.shape} and G {G.shape}; A has a row for "
+                             "each number of b, and a column for each of G.")  # fmt: skip
     return Polyhedron(G, h, A, b)

@@ -41,6 +41,12 @@ class Intersection(Set):
 
         return x - np.sum(corrections, 0)
 
+    def _exists(self, x: Value) -> Any:
+        answer: Any = True
+        for part in self.parts:
+            answer = both(answer, np.all(part._exists(x)))  # pyright: ignore[reportPrivateUsage]
+        return answer
+
     def contains(self, x: Any, tol: float | None = None) -> Any:
         """Whether x lies in all of them."""
         answer = self.parts[0].contains(x, tol)
@@ -81,7 +87,7 @@ class Product(Set):
     parts: Any
     name: ClassVar[str] = "product"
 
-    def _map(self, what: str, x: Any) -> Any:
+    def _map(self, what: str, x: Any, *rest: Any) -> Any:
         """what(x) of the set of each part of x."""
         if isinstance(self.parts, dict):
             if not isinstance(x, dict):
@@ -90,10 +96,10 @@ class Product(Set):
             if unknown:
                 raise TreeError(f"sets.product: there is a set for {', '.join(unknown)}, and x has no such key.")
             pieces = {key: (self.parts.get(key), leaf) for key, leaf in x.items()}
-            return {key: _apply(part, what, leaf) for key, (part, leaf) in pieces.items()}
+            return {key: _apply(part, what, leaf, *rest) for key, (part, leaf) in pieces.items()}
         if not isinstance(x, tuple | list) or len(x) != len(self.parts):
             raise TreeError(f"sets.product: x is a {type(x).__name__}, and there are {len(self.parts)} sets in a row.")
-        found = [_apply(part, what, leaf) for part, leaf in zip(self.parts, x, strict=True)]
+        found = [_apply(part, what, leaf, *rest) for part, leaf in zip(self.parts, x, strict=True)]
         return type(x)(found) if not hasattr(x, "_fields") else type(x)(*found)
 
     def project(self, x: Any) -> Any:
@@ -115,27 +121,29 @@ class Product(Set):
     def contains(self, x: Any, tol: float | None = None) -> Any:
         """Whether each part lies in its set."""
         answer: Any = True
-        for leaf in tree.leaves(self._map("contains", x)):
+        for leaf in tree.leaves(self._map("contains", x, tol)):
             answer = both(answer, leaf)
         return answer
 
     def bregman_project(self, x: Any, potential: str = "entropy") -> Any:
         """Each part in its set, by divergence."""
-        return self._map("bregman_project", x)
+        return self._map("bregman_project", x, potential)
 
     def project_tree(self, x: Any) -> Any:
         """Each part in its set."""
         return self.project(x)
 
 
-def _apply(part: Set | None, what: str, x: Any) -> Any:
+def _apply(part: Set | None, what: str, x: Any, *rest: Any) -> Any:
     if part is None:
         if what == "support":
             return tree.map(lambda leaf: np.where(np.all(face(leaf) == 0), 0.0, np.inf), x)
         return tree.map(lambda leaf: True if what == "contains" else leaf, x)
-    if what == "project" and not isinstance(part, Product) and tree.structure(x).num_leaves != 1:
-        return part.project_tree(x)
-    return getattr(part, what)(x)
+    if isinstance(part, Product) or hasattr(x, "dtype") or np.isscalar(x):
+        return getattr(part, what)(x, *rest)
+    vector, unravel = tree.ravel(x)
+    found = getattr(part, what)(vector, *rest)
+    return found if what in {"support", "contains"} else unravel(found)
 
 
 def intersection(*parts: Set) -> Intersection:

@@ -18,7 +18,7 @@ from adjoint.base.errors import DtypeError, RuleError, ShapeError
 from adjoint.program.trace import TRACED
 from adjoint.program.types import Value
 
-__all__ = ["Set", "check_number", "face", "point", "safe_norm"]
+__all__ = ["Set", "as_numbers", "check_number", "check_spread", "face", "point", "safe_norm", "valid_where"]
 
 POTENTIALS = ("entropy", "euclidean")
 
@@ -36,23 +36,23 @@ class Set:
     name: ClassVar[str] = "set"
     axes: ClassVar[int | None] = None  # how many axes a point has; None: any
     separable: ClassVar[bool] = False  # each number has a set of its own
+    spread: ClassVar[tuple[str, ...]] = ()  # parameters with one number for all of x, or one for each of them
+    positive: ClassVar[tuple[str, ...]] = ()  # parameters without which there is no such set
 
     def project(self, x: Any) -> Value:
         """The point of the set that is nearest to x."""
         x = self._read("project", x)
-        exists = self._exists()
         if self.separable:
-            found = self._project(x)
-            return (np.where(exists, found, np.nan) if isinstance(exists, TRACED) else found).astype(x.dtype)
+            return self._where_exists(x, self._project(x))
         # a comparison with NaN would choose a face
-        finite = np.logical_and(np.all(np.isfinite(face(x))), exists)
-        return np.where(finite, self._project(np.where(finite, x, 0.0)), np.nan).astype(x.dtype)
+        finite = np.logical_and(self._is_near(face(x)), self._exists(face(x)))
+        return valid_where(finite, self._project(np.where(finite, x, 0.0))).astype(x.dtype)
 
     def lmo(self, u: Any) -> Value:
         """The point s of the set that makes ⟨u, s⟩ largest."""
         u = self._read("lmo", u)
         with np.errstate(invalid="ignore"):
-            s = self._lmo(u).astype(u.dtype)
+            s = self._where_exists(u, self._lmo(u))
         if not isinstance(s, TRACED) and not np.all(np.isfinite(s)):
             raise RuleError(f"sets.{self.name}.lmo: the set has no end in a direction of u, so that ⟨u, s⟩ has no "
                             "largest value. Give finite bounds.")  # fmt: skip
@@ -61,14 +61,16 @@ class Set:
     def support(self, u: Any) -> Value:
         """The largest ⟨u, s⟩ of all points s of the set."""
         u = self._read("support", u)
-        return np.sum(u * self._lmo(u)).astype(u.dtype)
+        return self._where_exists(u, np.sum(u * self._lmo(u)))
 
     def contains(self, x: Any, tol: float | None = None) -> Any:
         """Whether x lies in the set, or so near to it that rounding explains the distance."""
         x = self._read("contains", x)
         tol = 1e3 * float(np.finfo(x.dtype).eps) if tol is None else tol
+        finite = np.logical_and(np.all(np.isfinite(face(x))), np.all(self._exists(face(x))))
+        x = np.where(finite, face(x), 0.0)
         away = np.sqrt(np.sum(face(x - self._project(x)) ** 2))
-        return away <= tol * (1.0 + np.sqrt(np.sum(face(x) ** 2)))
+        return np.logical_and(finite, away <= tol * (1.0 + np.sqrt(np.sum(x**2))))
 
     def bregman_project(self, x: Any, potential: str = "entropy") -> Value:
         """The point p of the set with the smallest divergence from x: Σ p log(p / x) - p + x for "entropy"."""
@@ -79,16 +81,28 @@ class Set:
         x = self._read("bregman_project", x)
         if not isinstance(x, TRACED) and np.any(x < 0):
             raise ValueError(f"sets.{self.name}.bregman_project: x has negative numbers; an entropy is of numbers ≥ 0.")
-        return self._project_entropy(x).astype(x.dtype)
+        return valid_where(np.all(face(x) >= 0), self._where_exists(x, self._project_entropy(x))).astype(x.dtype)
 
     def project_tree(self, x: Any) -> Any:
         """The projection of all numbers of a tree together, as one vector."""
         vector, unravel = tree.ravel(x)
         return unravel(self.project(vector))
 
-    def _exists(self) -> Any:
-        """Whether it has points: of numbers that a compiled program is given nothing else tells."""
-        return face(getattr(self, "radius", 0.0)) >= 0
+    def _exists(self, x: Value) -> Any:
+        """Whether it has points, of the form of x: of numbers that a compiled program is given nothing else tells."""
+        answer: Any = face(getattr(self, "radius", 0.0)) >= 0
+        for name in self.positive:
+            value = getattr(self, name)
+            if isinstance(value, TRACED):
+                answer = np.logical_and(answer, np.all(face(value) > 0))
+        return answer
+
+    def _is_near(self, x: Value) -> Any:
+        """Whether some point of the set is nearest to x."""
+        return np.all(np.isfinite(x))
+
+    def _where_exists(self, x: Value, found: Value) -> Value:
+        return valid_where(self._exists(face(x)), found).astype(x.dtype)
 
     # Not abstract: a product of sets has trees for points, and answers the public methods part by part.
     def _project(self, x: Value) -> Value:
@@ -104,7 +118,9 @@ class Set:
 
     def _read(self, what: str, x: Any) -> Value:
         x = point(f"sets.{self.name}.{what}", x, self.axes)
-        if not self.separable and not isinstance(x, TRACED) and not np.all(np.isfinite(x)):
+        for name in self.spread:
+            check_spread(f"sets.{self.name}.{what}", name, getattr(self, name), x)
+        if not self.separable and what != "contains" and not isinstance(x, TRACED) and not self._is_near(x):
             raise ValueError(f"sets.{self.name}.{what}: x is infinite somewhere; no point of the set is nearest to it.")
         return x
 
@@ -144,6 +160,40 @@ def check_number(title: str, name: str, value: Any, *, least: float = 0.0, stric
         raise ValueError(
             f"sets.{title}: {name} is {value!r}; it must be {'above' if strict else 'at least'} {least:g}."
         )
+
+
+def as_numbers(value: Any) -> Any:
+    """A parameter as an array; of a tree of them all numbers in one vector, as project_tree sees those of x."""
+    if value is None or isinstance(value, TRACED | int | float):
+        return value
+    if isinstance(value, list):
+        try:
+            return np.asarray(value, float)
+        except (TypeError, ValueError):
+            pass  # of traced numbers, or of parts of several shapes
+    if isinstance(value, dict | tuple | list):
+        return tree.ravel(tree.map(lambda v: v if isinstance(v, TRACED) else np.asarray(v, float), value))[0]
+    array = np.asarray(value)
+    return array[()] if array.dtype.kind == "f" else array.astype(float)[()]
+
+
+def check_spread(title: str, name: str, value: Any, x: Value) -> None:
+    """A parameter has one number for all of x, or one for each."""
+    shape = np.shape(value)
+    if shape in {(), x.shape}:
+        return
+    try:
+        fits = np.broadcast_shapes(shape, x.shape) == x.shape
+    except ValueError:
+        fits = False
+    if not fits:
+        raise ShapeError(f"{title}: {name} has shape {shape}, and x {x.shape}; there is one number for all of x, or "
+                         "one for each.")  # fmt: skip
+
+
+def valid_where(valid: Any, found: Value) -> Value:
+    """NaN elsewhere, and so are its derivatives."""
+    return found if not isinstance(valid, TRACED) and np.all(valid) else found * np.where(valid, 1.0, np.nan)
 
 
 def safe_norm(x: Value) -> Value:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from adjoint.optimize.sets.pooling import average_blocks, find_blocks
-from adjoint.optimize.sets.set import Set, check_number, face
+from adjoint.optimize.sets.set import Set, as_numbers, check_number, face
 from adjoint.program.trace import TRACED
 from adjoint.program.types import Value
 
@@ -44,8 +44,12 @@ class Simplex(Set):
     name: ClassVar[str] = "simplex"
     axes: ClassVar[int | None] = 1
 
-    def _exists(self) -> Any:
+    def _exists(self, x: Value) -> Any:
         return face(self.total) >= 0
+
+    def _is_near(self, x: Value) -> Any:
+        # a number at -∞ is 0 in the nearest point
+        return np.isfinite(np.max(x))
 
     def _project(self, x: Value) -> Value:
         return project_simplex(x, self.total, self._largest(face(x)))
@@ -78,6 +82,11 @@ class OrderSimplex(Set):
     increasing: bool = field(default=False, metadata={"static": True})
     name: ClassVar[str] = "order_simplex"
     axes: ClassVar[int | None] = 1
+    spread: ClassVar[tuple[str, ...]] = ("weights",)
+    positive: ClassVar[tuple[str, ...]] = ("weights",)
+
+    def _exists(self, x: Value) -> Any:
+        return np.logical_and(super()._exists(x), face(self.lower) <= face(self.upper))
 
     def _project(self, x: Value) -> Value:
         w = np.ones_like(face(x)) if self.weights is None else np.broadcast_to(self.weights, x.shape)
@@ -123,6 +132,9 @@ def order_simplex(
     ad.optimize.sets.order_simplex(increasing=True).project(np.array([1.0, 3.0, 2.0, 4.0]))  # → [1.0, 2.5, 2.5, 4.0]
     ```
     """
+    weights = as_numbers(weights)
     if weights is not None:
         check_number("order_simplex", "weights", weights, strict=True)
+    if not isinstance(lower, TRACED) and not isinstance(upper, TRACED) and not lower <= upper:
+        raise ValueError(f"sets.order_simplex: lower is {lower} and upper is {upper}; nothing lies between.")
     return OrderSimplex(lower, upper, weights, increasing)

@@ -16,7 +16,7 @@ from adjoint.api.custom_rules import custom_rule
 from adjoint.base.errors import ShapeError
 from adjoint.implicit.roots import root
 from adjoint.linear.solvers.iteration import TRACED, loop
-from adjoint.optimize.sets.set import Set, check_number, face, point
+from adjoint.optimize.sets.set import Set, check_number, face, point, valid_where
 from adjoint.program.types import Value
 
 __all__ = ["birkhoff", "transport"]
@@ -34,6 +34,15 @@ class Transport(Set):
     columns: Any
     name: ClassVar[str] = "transport"
     axes: ClassVar[int | None] = 2
+
+    def _exists(self, x: Value) -> Any:
+        if not isinstance(self.rows, TRACED) and not isinstance(self.columns, TRACED):
+            return True
+        a, b = (face(v) for v in self._sums(x))
+        whole = np.sum(a)
+        tol = max(1e-8, 100 * float(np.finfo(whole.dtype).eps))
+        meets = np.abs(whole - np.sum(b)) <= tol * (1.0 + np.abs(whole))
+        return np.logical_and(meets, np.logical_and(np.all(a >= 0), np.all(b >= 0)))
 
     def _sums(self, x: Value) -> tuple[Value, Value]:
         for sums, size, what in ((self.rows, x.shape[0], "rows"), (self.columns, x.shape[1], "columns")):
@@ -53,7 +62,7 @@ class Transport(Set):
         solved = np.linalg.pinv(_system(mask), cutoff) @ np.concatenate([np.sum(kept, 1) - a, np.sum(kept, 0) - b])
         m = x.shape[0]
         P = np.where(positive, x - solved[:m, None] - solved[None, m:], 0.0)
-        return np.where(solved_exactly, P, np.nan)  # numbers so large that rounding hides the sums
+        return valid_where(solved_exactly, P)  # numbers so large that rounding hides the sums
 
     def _lmo(self, u: Value) -> Value:
         a, b = self._sums(u)
