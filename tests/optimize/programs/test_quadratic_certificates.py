@@ -155,3 +155,33 @@ def test_a_warm_start_takes_one_factorization_where_the_same_constraints_are_act
         optimize.qp(np.eye(3), np.zeros(3), G=G2, h=h2, warm=first)
     with pytest.raises(TypeError, match="earlier answer"):
         optimize.qp(np.eye(3), np.zeros(3), G=G2, h=h2, warm=np.zeros(3))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("seed", range(3))
+def test_equations_that_contradict_each_other(seed: int, dtype: type) -> None:
+    """Among inequalities: the multipliers of the equations alone are the proof."""
+    rng = np.random.default_rng(seed)
+    A, b = rng.normal(size=(5, 4)).astype(dtype), rng.normal(size=5).astype(dtype)
+    found = optimize.qp(np.eye(4, dtype=dtype), np.ones(4, dtype), A=A, b=b, lower=-100.0)
+    assert found.status == "infeasible"
+    assert np.isnan(found.value).all()
+    y, z = found.certificate.multipliers.equality, found.certificate.multipliers.lower
+    np.testing.assert_allclose(A.T @ y, z, atol=1e-6 if dtype == np.float64 else 1e-3)
+    np.testing.assert_allclose(b @ y + 100.0 * np.sum(z), -1.0, rtol=1e-5)
+
+
+def test_traced_matrices_that_are_not_semidefinite_solve_nothing() -> None:
+    solve = ad.jit(lambda P: optimize.qp(P, -np.ones(2), lower=0.0, upper=2.0))
+    assert solve(np.diag([1.0, -1.0])).status == "not finite"
+    assert np.isnan(solve(np.diag([1.0, -1.0])).value).all()
+    np.testing.assert_allclose(solve(np.diag([1.0, 0.0])).value, [1.0, 2.0], atol=1e-8)
+    batch = ad.jit(ad.vmap(lambda P: optimize.qp(P, -np.ones(2), lower=0.0, upper=2.0).value))
+    found = batch(np.stack([np.diag([1.0, -1.0]), np.eye(2)]))
+    assert np.isnan(found[0]).all()
+    np.testing.assert_allclose(found[1], [1.0, 1.0], atol=1e-8)
+
+
+def test_integer_programs_without_end() -> None:
+    assert optimize.milp(np.array([-1.0, -2.0]), lower=0.0).status == "unbounded"
+    assert optimize.milp(-np.ones(1), G=np.ones((1, 1)), h=-np.ones(1), lower=0.0).status == "infeasible"

@@ -9,10 +9,11 @@ import numpy as np
 
 from adjoint.base.errors import DtypeError, ShapeError
 from adjoint.linear.operators.maps import LinearMap
-from adjoint.program.trace import TRACED, primal
+from adjoint.ops.linalg.decompose import Cholesky
+from adjoint.program.trace import TRACED, bind, primal
 from adjoint.program.types import Value
 
-__all__ = ["Certificate", "check_convex", "read_matrix", "read_vector"]
+__all__ = ["Certificate", "check_convex", "is_semidefinite", "read_matrix", "read_vector"]
 
 DENSE = 1000  # unknowns up to which eigenvalues are computed
 
@@ -73,6 +74,15 @@ def check_convex(title: str, P: Any) -> None:
     if found:
         raise ValueError(f"{title}: P is not positive semidefinite: {found}, so that the program is not convex. Use "
                          "minimize with subject_to= for a local minimum.")  # fmt: skip
+
+
+def is_semidefinite(P: Value) -> Any:
+    """Whether a matrix that is traced has no negative eigenvalue but for rounding."""
+    at = primal(P)
+    size = np.maximum(np.max(np.abs(at)), 1.0)
+    tol = 1e-9 if at.dtype == np.float64 else 1e-5
+    factor = bind(Cholesky(checked=False), at + tol * size * np.eye(at.shape[0], dtype=at.dtype))
+    return np.all(np.isfinite(np.diagonal(factor)))
 
 
 def _find_negative_pivot(P: Any) -> str:

@@ -9,6 +9,10 @@ Cholesky factor, and that of the Schur complement of it, serve all right sides.
 A constraint that holds without pressing (multiplier and slack are both zero) is weakly active: the solution then has a
 derivative for each direction. Forward mode on plain values gives it, by principal pivoting; else the constraint is
 taken for an equation, with a warning.
+
+Active constraints may depend on each other: rows that follow from those before them are left out. The solution moves
+the same without them where the data change such that they still follow, and has no derivative for other changes. Prices
+are not unique then, so that their own derivatives are NaN, and those in the right sides in reverse mode.
 """
 
 from __future__ import annotations
@@ -34,10 +38,14 @@ __all__ = ["ProgramEquation"]
 
 
 class _Factors(NamedTuple):
-    """Of the equations of an active set: L Lᵀ = P + CᵀWC, U = L⁻¹Cᵀ, and S Sᵀ = UᵀU, one where a row does not hold."""
+    """Of the equations of an active set: L Lᵀ = P + CᵀWC, U = L⁻¹Cᵀ, and S Sᵀ = UᵀU, one where a row does not hold.
+
+    `holds` is 1 for rows that hold and do not follow from others, `active` for all that hold; C has none of the others.
+    """
 
     C: Value
     holds: Value
+    active: Value
     w: Value
     L: Value
     U: Value
@@ -47,10 +55,24 @@ class _Factors(NamedTuple):
         """(x, λ) with P x + Cᵀλ = r₁ and C x = r₂; λ is zero where a row does not hold."""
         down = lambda T, v: linalg.solve_triangular(T, v, lower=True)
         up = lambda T, v: linalg.solve_triangular(T, v, lower=True, trans=1)
-        r2 = self.holds * r2
-        v = down(self.L, r1 + self.C.T @ (self.w * r2))
-        prices = self.holds * up(self.S, down(self.S, self.U.T @ v - r2))
-        return up(self.L, v - self.U @ prices), prices
+        right = self.holds * r2
+        v = down(self.L, r1 + self.C.T @ (self.w * right))
+        prices = self.holds * up(self.S, down(self.S, self.holds * (self.U.T @ v) - right))
+        x = up(self.L, v - self.U @ prices)
+        return x * self._agrees(x, r2, up(self.L, primal(v))), prices
+
+    def _agrees(self, x: Value, r2: Value, free: Value) -> Value:
+        """1, or NaN where rows that were left out do not follow from the others for this right side."""
+        x, r2, C, follows = (primal(v) for v in (x, r2, self.C, self.active - self.holds))
+        off = follows * np.abs(C @ x - r2)
+        size = np.abs(C) @ (np.abs(x) + np.abs(primal(free))) + np.abs(r2)
+        wrong = np.any(off > np.finfo(x.dtype).eps ** 0.5 * size)
+        return np.where(wrong, np.nan, 1.0).astype(x.dtype)
+
+    @property
+    def follows(self) -> Value:
+        """Which rows follow from others."""
+        return primal(self.active - self.holds) > 0
 
 
 def _factor(data: Program, active: Value) -> _Factors:
@@ -59,27 +81,41 @@ def _factor(data: Program, active: Value) -> _Factors:
     holds = np.concatenate([np.ones(data.b.shape[0], dtype), active.astype(dtype)])
     C = holds[:, None] * np.concatenate([data.A, data.G], 0)
     w = primal(weigh_rows(P, C, holds))
-
-    def factor(K: Value) -> Value:
-        L = bind(Cholesky(checked=False), K)
-        size = 100 * K.shape[0] * np.finfo(dtype).eps * primal(np.diagonal(K))
-        lost = np.any(primal(np.diagonal(L)) ** 2 <= size)
-        return L + np.where(lost, np.nan, 0.0).astype(dtype)
-
-    L = factor(P + (C.T * w) @ C)
+    eps = np.finfo(dtype).eps
+    K = P + (C.T * w) @ C
+    L = bind(Cholesky(checked=False), K)
+    lost = np.any(primal(np.diagonal(L)) ** 2 <= 100 * K.shape[0] * eps * primal(np.diagonal(K)))
+    L = L + np.where(lost, np.nan, 0.0).astype(dtype)
     U = linalg.solve_triangular(L, C.T, lower=True)
-    return _Factors(C, holds, w, L, U, factor(U.T @ U + np.diag(1.0 - holds)) if holds.shape[0] else U.T @ U)
+    if not holds.shape[0]:
+        return _Factors(C, holds, holds, w, L, U, U.T @ U)
+    S = U.T @ U
+    kept = holds * _find_independent(primal(S) + np.diag(1.0 - holds))
+    S = kept[:, None] * S * kept + np.diag(1.0 - kept)
+    return _Factors(C, kept, holds, w, L, U * kept, bind(Cholesky(checked=False), S))
+
+
+def _find_independent(S: Value) -> Value:
+    """1 for rows of a matrix of products that do not follow from those before, else 0."""
+    eps, size = np.finfo(S.dtype).eps, np.diagonal(S)
+    # what is added to the pivots of dependent rows keeps those after them free of their rounding
+    moved = 10 * S.shape[0] * eps * size
+    pivots = np.diagonal(bind(Cholesky(checked=False), S + np.diag(moved))) ** 2
+    return np.where(pivots <= 300 * moved, 0.0, 1.0).astype(S.dtype)
 
 
 def _solve_all(data: Program, known: _Factors, b: Sequence[Value], adjoint: bool) -> list[Value]:
     """t with ∂F t = b, where F has rows for y, z and x; a price that does not press is zero, and stays so."""
     m, G = data.b.shape[0], data.G
     by, bz, bx = b
-    free = 1.0 - known.holds[m:]
+    free = 1.0 - known.active[m:]
+    lost = np.where(np.logical_and(np.any(known.follows), primal(known.active) > 0), np.nan, 0.0).astype(bx.dtype)
     if adjoint:
         x, prices = known.solve(bx, np.concatenate([by, bz]))
+        prices = prices + lost
         return [prices[:m], prices[m:] + free * (bz - G @ x), x]
     x, prices = known.solve(bx - G.T @ (free * bz), np.concatenate([by, bz]))
+    prices = prices + lost
     return [prices[:m], prices[m:] + free * bz, x]
 
 
@@ -117,6 +153,8 @@ class ProgramEquation:
             self._say_weak(weak)
         t = _solve_all(data, known[1], b, adjoint)
         is_solved = np.all(np.isfinite(primal(point)))
+        follows = known[1].follows
+        self._look_dependent(np.logical_and(is_solved, np.any(follows)) if follows.shape[0] else False)
         self._look(t, weak, is_solved)
         return [part * np.where(is_solved, 1.0, np.nan).astype(part.dtype) for part in t]
 
@@ -130,7 +168,7 @@ class ProgramEquation:
         if self.watch.check == "ignore":
             return
         # of what has no solution the status tells, and the derivative is NaN like the solution
-        finite = np.all(np.isfinite(np.concatenate([primal(part) for part in t])))
+        finite = np.all(np.isfinite(primal(t[2])))
         lost = np.logical_and(np.logical_not(finite), is_solved)
         if isinstance(lost, TRACED):
             call_where(lost, lambda *_: self._say_singular())
@@ -138,6 +176,21 @@ class ProgramEquation:
             self._say_singular()
         if isinstance(weak, TRACED):
             call_where(np.any(weak), self._say_weak, weak)
+
+    def _look_dependent(self, follows: Any) -> None:
+        if self.watch.check == "ignore":
+            return
+        if isinstance(follows, TRACED):
+            call_where(follows, lambda *_: self._say_dependent())
+        elif follows:
+            self._say_dependent()
+
+    def _say_dependent(self) -> None:
+        self.watch.say(
+            "some of the active constraints follow from others, so that their prices are not unique. The derivative of "
+            "the solution in P and q is right; in the constraints it is NaN in reverse mode, and in forward mode where "
+            "they would contradict each other. Leave out constraints that others imply."
+        )
 
     def _say_singular(self) -> None:
         self.watch.say(

@@ -249,9 +249,14 @@ def _run(data: Program, tol: float, iterations: int, begin: Value, soft: Soft | 
         better = residual < 0.9 * now.best
         gap = np.sum(s * z) / p  # far multipliers are reached while the residual still grows
         stalled = either(np.logical_or(better, both(gap < 0.9 * mu, gap > tol)), 0, now.stalled + 1)
-        code = either(residual <= tol, CONVERGED, either(stalled > 12, NO_PROGRESS, RUNNING))
+        stuck: Value | int = NO_PROGRESS
         if soft is None:
-            code = either(_falls(data, x, at), UNBOUNDED, either(_contradict(data, y, z, at), INFEASIBLE, code))
+            off = _miss_contradiction(data, y, z, at)
+            # equations that contradict each other give way a little, and their multipliers stop to grow
+            stuck = either(off * (1.0 + _largest(x)) <= 1e-6, INFEASIBLE, NO_PROGRESS)
+        code = either(residual <= tol, CONVERGED, either(stalled > 12, stuck, RUNNING))
+        if soft is None:
+            code = either(_falls(data, x, at), UNBOUNDED, either(off <= 1e-9, INFEASIBLE, code))
         finite = np.isfinite(residual)
         # rounding has made K indefinite: once more, with more on its diagonal
         code = either(finite, code, either(now.ridge < 1e-6, RUNNING, NOT_FINITE))
@@ -281,10 +286,13 @@ def prove(data: Program, found: Solved) -> tuple[Value, Value, Value]:
     return pick(falls, found.x, fall), y, z
 
 
-def _contradict(data: Program, y: Value, z: Value, at: _Products) -> Value:
-    """Whether y and z prove that no x is feasible: Aᵀy + Gᵀz = 0, z ≥ 0 and bᵀy + hᵀz < 0."""
+def _miss_contradiction(data: Program, y: Value, z: Value, at: _Products) -> Value:
+    """What y and z lack to prove that no x is feasible, Aᵀy + Gᵀz = 0 with z ≥ 0 and bᵀy + hᵀz = -1.
+
+    A feasible x has a ‖x‖₁ of at least the inverse of it.
+    """
     proof = -(np.sum(data.b * y) + np.sum(data.h * z))
-    return both(proof > 0, _largest(at.pushed + at.pressed) <= 1e-9 * proof)
+    return np.where(proof > 0, _largest(at.pushed + at.pressed) / np.where(proof > 0, proof, 1.0), np.inf)
 
 
 def _falls(data: Program, x: Value, at: _Products) -> Value:

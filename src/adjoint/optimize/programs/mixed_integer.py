@@ -19,6 +19,7 @@ from adjoint.program.trace import Tracer
 __all__ = ["milp"]
 
 _CODES = {0: CONVERGED, 1: MAX_ITERATIONS, 2: INFEASIBLE, 3: UNBOUNDED}
+UNCLEAR = 4  # infeasible or unbounded, and other trouble
 
 
 @user_facing
@@ -61,10 +62,14 @@ def milp(
     kinds = np.broadcast_to(np.asarray(integer, bool), c.shape).astype(int)
     options = {} if time_limit is None else {"time_limit": time_limit}
     found = theirs(c, integrality=kinds, bounds=bounds, constraints=rows, options=options)
+    status = _CODES.get(found.status, NO_PROGRESS)
+    if found.status == UNCLEAR:  # without costs nothing is unbounded
+        without = theirs(0 * c, integrality=kinds, bounds=bounds, constraints=rows, options=options)
+        status = UNBOUNDED if without.x is not None else _CODES.get(without.status, NO_PROGRESS)
     solved = found.x is not None
     x = found.x if solved else np.full(c.shape, np.nan)
     gap = np.float64(found.mip_gap if solved and found.mip_gap is not None else np.nan)
-    code = np.int64(_CODES.get(found.status, NO_PROGRESS))
+    code = np.int64(status)
     count = np.int64(found.mip_node_count or 0)
     x, fun = np.where(kinds == 1, np.round(x), x), np.float64(found.fun if solved else np.nan)
     return Optimum(

@@ -15,14 +15,15 @@ from adjoint.implicit.function import ImplicitFunction
 from adjoint.linear.operators.maps import LinearMap
 from adjoint.linear.solvers.iteration import TRACED, either
 from adjoint.optimize.derivatives import attach_envelope
+from adjoint.optimize.iteration import as_code
 from adjoint.optimize.optimum import Optimum, Prices
 from adjoint.optimize.programs import sparse_programs  # as a module: sets are programs, and programs use sets
 from adjoint.optimize.programs.active_set import find_active, net_prices, polish, run_warm
-from adjoint.optimize.programs.certificate import Certificate, check_convex, read_matrix, read_vector
+from adjoint.optimize.programs.certificate import Certificate, check_convex, is_semidefinite, read_matrix, read_vector
 from adjoint.optimize.programs.equation import ProgramEquation
 from adjoint.optimize.programs.foreign import has_clarabel, solve_elsewhere
 from adjoint.optimize.programs.interior_point import Program, prove, run_interior_point
-from adjoint.optimize.statuses import INFEASIBLE, UNBOUNDED
+from adjoint.optimize.statuses import INFEASIBLE, NOT_FINITE, UNBOUNDED
 from adjoint.program.trace import primal
 from adjoint.program.types import Value
 
@@ -228,6 +229,8 @@ def _solve(
     if method == "auto" and (sparse or size > LARGE) and not any(isinstance(v, TRACED) for v in data):
         elsewhere = "highs" if title == "lp" else "clarabel" if has_clarabel() else None
 
+    # where P is known it has been looked at
+    is_convex = is_semidefinite if isinstance(primal(data.P), TRACED) else lambda P: True
     paired = 0 if low is None or high is None else data.q.shape[0]
     start = None if warm is None else _read_warm(title, warm, data)
 
@@ -246,7 +249,9 @@ def _solve(
             proof = prove(program, found)
             found = polish(program, found)
             found = found._replace(z=net_prices(found.z, paired))
-            solved = either((found.code == INFEASIBLE) | (found.code == UNBOUNDED), np.nan, 0.0)
+            found = found._replace(code=as_code(either(is_convex(program.P), found.code, NOT_FINITE)))
+            lost = (found.code == INFEASIBLE) | (found.code == UNBOUNDED) | (found.code == NOT_FINITE)
+            solved = either(lost, np.nan, 0.0)
         reports = {"code": found.code, "iterations": found.iterations, "residual": found.residual,
                    "proof": dict(zip(("x", "equality", "inequality"), proof, strict=True))}  # fmt: skip
         kept = {"x": found.x, "equality": found.y, "inequality": found.z}
