@@ -249,14 +249,10 @@ def _run(data: Program, tol: float, iterations: int, begin: Value, soft: Soft | 
         better = residual < 0.9 * now.best
         gap = np.sum(s * z) / p  # far multipliers are reached while the residual still grows
         stalled = either(np.logical_or(better, both(gap < 0.9 * mu, gap > tol)), 0, now.stalled + 1)
-        stuck: Value | int = NO_PROGRESS
+        code = either(residual <= tol, CONVERGED, either(stalled > 12, NO_PROGRESS, RUNNING))
         if soft is None:
-            off = _miss_contradiction(data, y, z, at)
-            # equations that contradict each other give way a little, and their multipliers stop to grow
-            stuck = either(off * (1.0 + _largest(x)) <= 1e-6, INFEASIBLE, NO_PROGRESS)
-        code = either(residual <= tol, CONVERGED, either(stalled > 12, stuck, RUNNING))
-        if soft is None:
-            code = either(_falls(data, x, at), UNBOUNDED, either(off <= 1e-9, INFEASIBLE, code))
+            contradicts = _miss_contradiction(data, y, z, at) <= 1e-9
+            code = either(_falls(data, x, at), UNBOUNDED, either(contradicts, INFEASIBLE, code))
         finite = np.isfinite(residual)
         # rounding has made K indefinite: once more, with more on its diagonal
         code = either(finite, code, either(now.ridge < 1e-6, RUNNING, NOT_FINITE))
@@ -274,7 +270,28 @@ def _run(data: Program, tol: float, iterations: int, begin: Value, soft: Soft | 
     first = _State(x, y, z, s, as_code(RUNNING), begin, at, ridge, residual, residual, as_code(0))
     last = loop(lambda now: both(now.code == RUNNING, now.count < iterations), step, first)
     code = as_code(either(last.code == RUNNING, MAX_ITERATIONS, last.code))
-    return Solved(last.x, last.y, last.z, code, last.count, last.residual)
+    found = Solved(last.x, last.y, last.z, code, last.count, last.residual)
+    return _judge_equations(data, found) if b.shape[0] and soft is None else found
+
+
+def _judge_equations(data: Program, found: Solved) -> Solved:
+    """Whether equations that contradict each other are why nothing moves.
+
+    They give way a little, so that their multipliers end before these prove it; without what Aᵀ sees of them they do.
+    """
+    A, n, eps = data.A, data.q.shape[0], np.finfo(data.q.dtype).eps
+    stuck = found.code == NO_PROGRESS
+
+    def sharpen(now: tuple[Value, Value]) -> tuple[Value, Value]:
+        y, count = now
+        normal = A.T @ A
+        inverse = factor_positive(normal + 10.0 * n * eps * (1e-30 + np.max(np.abs(normal))) * np.eye(n, dtype=A.dtype))
+        return y - A @ inverse(A.T @ y), count + 1
+
+    y, _ = loop(lambda now: both(stuck, now[1] < 3), sharpen, (found.y, as_code(0) + 0 * found.code))
+    off = _miss_contradiction(data, y, found.z, _multiply(data, found.x, y, found.z, None))
+    proven = both(stuck, off * (1.0 + _largest(found.x)) <= max(1e-6, float(eps) ** 0.5))
+    return found._replace(y=either(proven, y, found.y), code=as_code(either(proven, INFEASIBLE, found.code)))
 
 
 def prove(data: Program, found: Solved) -> tuple[Value, Value, Value]:
