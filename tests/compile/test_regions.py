@@ -45,6 +45,8 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "sum of columns": (lambda x: np.sum(np.tanh(x), axis=0), (WIDE,)),
     "sum of all": (lambda x: np.sum(x * x), (WIDE,)),
     "of transposed": (lambda x: np.sum(x.T * 2, axis=0) + x[:, 0], (WIDE,)),
+    "sums of a join": (lambda x: np.sum(np.concatenate([np.tanh(x), np.cos(x)], axis=1), axis=0), (TALL,)),
+    "largest of a join": (lambda x: np.max(np.concatenate([np.tanh(x), x - 9], axis=1), axis=0), (TALL,)),
     "windows": (lambda x: np.sum(x[1:] * x[:-1]) + np.sum(np.pad(x, 3)[2:] ** 2), (LONG,)),
     "gather": (lambda x: np.sum(x[np.arange(200_000) * 7 % 300_007] ** 2), (LONG,)),
     "softmax": (lambda x: np.exp(x - np.max(x, axis=1, keepdims=True)), (WIDE,)),

@@ -90,7 +90,7 @@ def emit_nest(emitter: Any, nest: Nest) -> None:
         for out, buffer in zip(partial, buffers, strict=True):
             kind = out.root.var.type
             out.base = f.element(buffer, f.mul(one.number, emitter.number(emitter.nbytes(kind))), "i8")
-            if out.outside or out.registers == len(nest.order):
+            if out.outside or not out.fresh or out.registers == len(nest.order):  # other boxes have the other elements
                 emitter.fill(out.base, kind, neutral(out.root.kind, kind.dtype))
         start = emitter.number(low)
         nest.spans[axis] = (f.add(one.first, start), f.add(one.last, start))
