@@ -31,6 +31,18 @@ def test_derivatives_and_transformations():
         ad.jit(lambda k: solve(k).at(0.7)["a"][0])(1.0)
 
 
+@pytest.mark.parametrize("span", [(0.0, 2.0), (2.0, 0.0)])
+def test_times_outside_of_the_path(span):
+    path = solve(1.0, span)
+    for t in (-0.1, 2.1, np.array([1.0, 2.5]), np.nan):
+        with pytest.raises(ad.CheckError, match=r"outside of the path, which goes from t = 0\.0 to 2"):
+            path.at(t)
+    at = ad.jit(lambda t: solve(1.0, span, max_steps=200).at(t)["a"][0])
+    np.testing.assert_allclose(at(2.0), np.exp(span[0] - 2.0), rtol=1e-8)
+    with pytest.raises(ad.CheckError, match="outside of the path"):
+        at(2.1)
+
+
 def test_without_dense_output():
     with pytest.raises(ValueError, match="dense=True"):
         integrate.solve(lambda t, y: -y, (0.0, 1.0), 1.0).at(0.5)

@@ -226,3 +226,5 @@ def test_bad_events():
         integrate.solve(f, span, np.ones(2), events=[integrate.Event(lambda t, y: y[0] < 0.5)])
     with pytest.raises(ValueError, match="direction"):
         integrate.solve(f, span, np.ones(2), events=[integrate.Event(lambda t, y: y[0], direction=2)])
+    with pytest.raises(ShapeError, match=r"events\[0\].change returned float64\[\]"):
+        integrate.solve(f, span, np.ones(2), events=[integrate.Event(lambda t, y: y[0], change=lambda t, y: y[0])])

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from adjoint.api.gradients import stop_gradient, vmap
+from adjoint.debug import check
+from adjoint.integrate.derivative import detach
 from adjoint.integrate.interpolation import evaluate
 from adjoint.integrate.system import Layout
 from adjoint.program.trace import Tracer
@@ -55,9 +57,23 @@ class Interpolation:
     def at(self, t: Any) -> Any:
         """y(t), for a time or an array of them."""
         times = t if isinstance(t, Tracer) else np.asarray(t, np.float64)[()]
+        self._check(times)
         if times.shape == ():
             return self.layout.tree(self._vector(times))
         return self.layout.rows(vmap(self._vector)(times))
+
+    def _check(self, times: Value) -> None:
+        """Polynomials say nothing of times before the first step and after the last one."""
+        start, size, t = detach([self.rows.start, self.rows.size, times])
+        ends = np.where(np.isfinite(start), start + size, start[0])
+        low, high = np.minimum(start[0], np.min(ends)), np.maximum(start[0], np.max(ends))
+        slack = 1e-9 * (high - low) + 1e-12 * np.abs(start[0])
+        check(
+            np.all(np.logical_and(t >= low - slack, t <= high + slack)),
+            "integrate.solve: at({}) is a time outside of the path, which goes from t = {} to {}. Solve over a longer "
+            "span.",
+            t, low, high,
+        )  # fmt: skip
 
     def many(self, times: Any) -> Any:
         """y at many times, stacked."""

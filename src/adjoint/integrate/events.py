@@ -127,7 +127,7 @@ def read_events(title: str, events: Any, layout: Layout, args: Arguments) -> tup
         change = None
         if event.change is not None:
             after = trace_function(title, f"events[{number}].change", event.change, layout, args)
-            check_right_side(title, after, layout)
+            check_right_side(title, after, layout, f"events[{number}].change", "the state after it")
             change = after.program
             theta += after.theta
             change_counts.append(len(after.theta))

@@ -22,6 +22,7 @@ from adjoint.integrate.control import check_norm
 from adjoint.integrate.dense import Interpolation
 from adjoint.integrate.derivative import detach, record_flat, types_of
 from adjoint.integrate.events import occurred, read_events
+from adjoint.integrate.integrand_jumps import watch_integrand
 from adjoint.integrate.jacobians import FEW, choose_form
 from adjoint.integrate.jumps import tell_of_jumps
 from adjoint.integrate.keeping import read_checkpoint
@@ -226,6 +227,7 @@ def _trace(title: str, f: Any, integrand: Any, layout: Layout, args: Arguments, 
 
     Where events bring other right sides, the number of the one in charge is the first value of θ.
     """
+    integrand = None if integrand is None else prepare(integrand)
     if rights:
         sides = [prepare(g) for g in (f, *rights)]
         f = lambda t, y, mode, *given: switch(mode, [lambda g=g: g(t, y, *given) for g in sides])
@@ -244,6 +246,7 @@ def _trace(title: str, f: Any, integrand: Any, layout: Layout, args: Arguments, 
     check_right_side(title, right, layout)
     if integrand is None:
         return right.program, right.theta, None, [], None
+    f = prepare(f)
     both = trace_function(title, "f", lambda t, y, *given: (f(t, y, *given), integrand(t, y, *given)), layout, args)
     count = len(layout.types)
     probe = tree.unflatten(both.structure, list(range(both.structure.num_leaves)))
@@ -312,7 +315,7 @@ def _record(plan: Plan, layout: Layout, program: Program, extra: Any, types: Any
                 ending = _differentiated(plan, system, settings, y)
                 if code is not None:
                     ending = ending._replace(code=np.where(code == RUNNING, ending.code, code))
-        ending = refuse_events(refuse_failed(ending))
+        ending = refuse_events(watch_integrand(plan, system, settings, y, refuse_failed(ending)))
         out, structure = tree.flatten(ending)
         found.append(structure)
         return out

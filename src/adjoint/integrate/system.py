@@ -185,33 +185,35 @@ def _lift_constants(program: Program) -> tuple[Program, list[Value]]:
     return Program((*program.inputs, *large), program.equations, program.outputs, kept), values
 
 
-def check_right_side(title: str, traced: Traced, layout: Layout) -> None:
-    """f gives what y is: the structure, shapes and dtypes of it."""
+def check_right_side(
+    title: str, traced: Traced, layout: Layout, name: str = "f", what: str = "the derivative of y"
+) -> None:
+    """f gives what y is: the structure, shapes and dtypes of it; so does a function of another name."""
     try:
-        tree.check_same_structure(f"{title}: f(t, y, *args) is the derivative of y", layout.structure, traced.structure,
-                                  "y0", "what f returns")  # fmt: skip
+        tree.check_same_structure(f"{title}: {name}(t, y, *args) is {what}", layout.structure, traced.structure,
+                                  "y0", f"what {name} returns")  # fmt: skip
     except TreeError as problem:
-        raise TreeError(f"{problem}{_array_remedy(layout.structure, traced.structure)}") from None
+        raise TreeError(f"{problem}{_array_remedy(layout.structure, traced.structure, name)}") from None
     outputs = traced.program.outputs
     for path, t, found, out in zip(layout.structure.paths(), layout.types, traced.types, outputs, strict=True):
         if found.dtype.kind in "biu":
-            raise DtypeError(f"{title}: f returned {found} at y{path}; a derivative is a floating-point number. Write "
-                             "1.0 for 1, or .astype(float).")  # fmt: skip
+            raise DtypeError(f"{title}: {name} returned {found} at y{path}; {what} is a floating-point number. Write "
+                             " 1.0 for 1, or .astype(float).")  # fmt: skip
         if t.shape != found.shape:
-            raise ShapeError(f"{title}: f returned {found} at y{path}, and y0{path} is {t}. f gives one for each "
-                             "number of y.")  # fmt: skip
+            raise ShapeError(f"{title}: {name} returned {found} at y{path}, and y0{path} is {t}. {name} gives one for "
+                             "each number of y.")  # fmt: skip
         if t.dtype != found.dtype and not out.type.weak and not isinstance(out, Literal):
             remedy = (f"start with y0{path}.astype(complex)" if found.dtype.kind == "c" and t.dtype.kind != "c"
-                      else f"write .astype({t.dtype.name!r}) in f, or start with {found.dtype.name}")  # fmt: skip
-            raise DtypeError(f"{title}: f returned {found} at y{path}, and y0{path} is {t}: {remedy}.")
+                      else f"write .astype({t.dtype.name!r}) in {name}, or start with {found.dtype.name}")  # fmt: skip
+            raise DtypeError(f"{title}: {name} returned {found} at y{path}, and y0{path} is {t}: {remedy}.")
 
 
-def _array_remedy(y: Any, found: Any) -> str:
+def _array_remedy(y: Any, found: Any, name: str) -> str:
     """What to write where one of the two is an array, and the other a list of its numbers."""
     parts = [tree.unflatten(s, list(range(s.num_leaves))) for s in (y, found)]
     is_list = [isinstance(part, list | tuple) for part in parts]
     if is_list == [False, True] and y.num_leaves == 1:
-        return " Write return np.stack([…]) in f."
+        return f" Write return np.stack([…]) in {name}."
     if is_list == [True, False] and found.num_leaves == 1:
         return " Begin with an array, y0 = np.array([…], float), or return a list."
     return ""
