@@ -44,7 +44,7 @@ def find_algebraic(title: str, start: str, mass: Any) -> tuple[Any, Any] | None:
         if start == "check":
             return None
         raise ValueError(f"{title}: start='fix algebraic' needs a mass matrix that is known while a program is traced. "
-                         "Make it a constant.")  # fmt: skip
+                         "Make it a constant, and divide f by numbers that change.")  # fmt: skip
     if known.ndim != 2:
         return None
     left, sizes, right = np.linalg.svd(known)

@@ -266,7 +266,8 @@ def check_plan(title: str, name: str, plan: Plan, mass: Value | None) -> None:
                          "Use adjoint='discretize', with checkpoint= to save memory.")  # fmt: skip
     if plan.has_mass and known_value(mass) is None:
         raise ValueError(f"{title}: adjoint={name!r} needs a mass matrix that is known while a program is traced: its "
-                         "algebraic equations are looked at. Make it a constant, or use 'discretize'.")  # fmt: skip
+                         "algebraic equations are looked at. Make it a constant, and divide f by numbers that change, "
+                         "or use 'discretize'.")  # fmt: skip
     if plan.has_mass and (plan.stops or plan.events.size):
         raise ValueError(f"{title}: adjoint={name!r} is not made for mass= together with stops= or events=: after each "
                          "of them the state would have to be made consistent. Use 'discretize'.")  # fmt: skip
