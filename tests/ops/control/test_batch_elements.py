@@ -135,6 +135,17 @@ def test_loops_around_attempts_go_in_blocks() -> None:
     assert loop.length == 3  # blocks of eight
 
 
+def test_first_attempts_are_made_together() -> None:
+    """None, one, or several attempts; those after the first are in a loop that is skipped where nobody needs it."""
+    halved = lambda x: try_until(lambda h: h > 0.5, lambda h: h / 2, x)
+    xs = np.array([[0.3, 0.7, 5.0], [40.0, 0.1, 1.0]])
+    found = ad.jit(ad.vmap(ad.vmap(halved)))(xs)
+    np.testing.assert_array_equal(found, [[halved(x) for x in row] for row in xs])
+    program = ad.jit(ad.vmap(halved)).lower(xs[0]).program
+    assert [type(eq.op) for eq in program.equations if eq.op.programs()] == [Cond]
+    np.testing.assert_array_equal(ad.jit(ad.vmap(ad.grad(halved)))(xs[0]), [ad.grad(halved)(x) for x in xs[0]])
+
+
 def test_what_a_dear_branch_is() -> None:
     x = np.ones(100)
     assert not is_dear(traced(lambda x: x * x + np.sin(x), 1.0))

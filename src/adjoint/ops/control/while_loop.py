@@ -8,6 +8,7 @@ symbolic size. Under vmap the batch elements that have finished keep their carry
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,6 +17,7 @@ import numpy as np
 from adjoint.ops.checkpointing import scan
 from adjoint.ops.control.base import Flags, Run, stacked
 from adjoint.ops.control.batch_elements import block_width, has_loops_over_elements
+from adjoint.ops.control.cond import Cond
 from adjoint.ops.control.conditional_loop import ConditionalLoop
 from adjoint.ops.control.counted_loop import inner
 from adjoint.ops.control.scan import Scan, ScanRecord, in_blocks, zero_rows, zeros_beside
@@ -61,10 +63,27 @@ class While(ConditionalLoop):
         return (*carry, *[ArrayType((iterations, *t.shape), t.dtype) for t in self.body.output_types[self.carries :]])
 
     def vmap(self, xs: Sequence[Value], mapped: Sequence[bool], trace: Any) -> Sequence[tuple[Value, bool]]:
+        is_tried = self.once and len(self.body.outputs) == self.carries
+        if is_tried and self.stops_by_elements(trace.programs, trace.size, tuple(mapped)):
+            return [(z, True) for z in self._first_together(xs, tuple(mapped), trace.programs, trace.size)]
         if has_loops_over_elements() and self.stops_by_elements(trace.programs, trace.size, tuple(mapped)):
             carries = self.body.input_types[self.body_constants :]
             return in_blocks(self, xs, mapped, trace, block_width(self.body, carries, trace.size))
         return super().vmap(xs, mapped, trace)
+
+    def _first_together(self, xs: Sequence[Value], mapped: Flags, programs: Any, size: int) -> list[Value]:
+        """The first iteration of all elements, and a loop for the rest only where one of them goes on."""
+        every = (True,) * self.carries
+        flags = (*mapped[: self.condition_constants + self.body_constants], *every)
+        loop = dataclasses.replace(self.batched(programs, size, flags, every)[0], once=False)
+        test, constants, carry = loop.parts(self.stack_arguments(loop, xs, mapped, flags, size))
+        carry = interpret(loop.body, [*constants, *carry])
+        more = interpret(loop.condition, [*test, *carry])[0]
+        given = [*test, *constants, *carry]
+        rest = lambda *flat: list(loop(*flat))
+        stay = lambda *flat: list(flat[len(given) - len(carry) :])
+        branches = [record_program(branch, [type_of(x) for x in given])[0] for branch in (stay, rest)]
+        return list(Cond(tuple(branches))(more.astype(np.int64), *given))
 
     def save(
         self, xs: Sequence[Value], wanted: Sequence[bool], trace: Any
