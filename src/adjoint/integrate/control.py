@@ -13,7 +13,7 @@ import numpy as np
 
 from adjoint.program.types import Value
 
-__all__ = ["CONTROLLERS", "Controller", "check_norm", "error_norm", "first_step"]
+__all__ = ["CONTROLLERS", "Controller", "check_norm", "error_norm", "first_step", "rest_norm"]
 
 TINY = 1e-10  # smallest error that the controller looks at
 
@@ -80,6 +80,13 @@ def error_norm(error: Value, before: Value, after: Value, rtol: Value, atol: Val
     if norm == "max":
         return np.float64(1.0) * np.max(np.abs(ratio))
     return np.sqrt(np.float64(1.0) * np.mean(ratio * ratio))
+
+
+def rest_norm(error: Value, before: Value, after: Value, rtol: Value, atol: Value, n: int) -> Value:
+    """The norm of what stands behind the first n: not thinned out by them, nor the other way round."""
+    if error.shape[0] == n:
+        return np.float64(0.0)
+    return error_norm(error[n:], before[n:], after[n:], np.min(rtol), np.mean(atol), "rms")
 
 
 def check_norm(title: str, norm: Any) -> None:

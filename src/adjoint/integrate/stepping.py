@@ -14,7 +14,7 @@ from adjoint import tree
 from adjoint.api.control_flow import cond, while_loop
 from adjoint.api.control_flow.loops import try_until
 from adjoint.debug import callback
-from adjoint.integrate.control import error_norm, first_step
+from adjoint.integrate.control import error_norm, first_step, rest_norm
 from adjoint.integrate.dense import Rows, empty_rows, with_row
 from adjoint.integrate.derivative import detach
 from adjoint.integrate.events import EventPlan, Watch, after_event, handle, sides_after, sides_passed, trouble_with
@@ -321,13 +321,16 @@ def _tried(
     def attempt(trial: _Trial) -> _Trial:
         state = trial.start
         found = stepper.run(t, trial.h, state)
-        before, after = method.value(state)[:n], method.value(found.state)[:n]
+        wide = method.value(state), method.value(found.state)
+        before, after = wide[0][:n], wide[1][:n]
         if method.adaptive:
             error = error_norm(found.error[:n], before, after, s.rtol, s.atol, plan.norm)
             if found.second is not None:
                 other = error_norm(found.second[:n], before, after, s.rtol, s.atol, plan.norm)
                 scale = np.sqrt(error * error + 0.01 * other * other)
                 error = np.where(scale > 0, error * error / np.where(scale > 0, scale, 1.0), 0.0)
+            if stepper.system.controls_integrals:
+                error = np.maximum(error, rest_norm(found.error, *wide, s.rtol, s.atol, n))
             if found.failed is not None:
                 error = np.where(found.failed, np.nan, error)
             accepted = error <= 1.0

@@ -233,6 +233,7 @@ class System:
 
     has_mass = False  # M y′ = f
     has_tolerances = False
+    controls_integrals = False  # whether errors of integrals reject steps too
     windowed = False
     form: Any = DENSE  # how Jacobians are found and equations with them solved
     stiff_program: Program | None = None  # the stiff part of a split f
@@ -335,12 +336,14 @@ class System:
         return whole
 
     def weights(self, y: Value) -> Value:
-        """atol + rtol |y|, what errors of y are measured by; integrals count as little as the largest of them."""
+        """atol + rtol |y|, what errors of y are measured by; integrals count where their errors are controlled."""
         end = len(self.theta) - 2 * self.windowed
         rtol, atol = self.theta[end - 2 : end]
         found = atol + rtol * np.abs(y[: self.size])
         if y.shape[0] == self.size:
             return found
+        if self.controls_integrals:
+            return np.concatenate([found, np.mean(atol) + np.min(rtol) * np.abs(y[self.size :])])
         return np.concatenate([found, np.full(y.shape[0] - self.size, np.inf, y.dtype)])
 
     def digits(self, y: Value) -> Value:

@@ -172,6 +172,46 @@ def test_boundary_value_problem():
     np.testing.assert_allclose(ad.grad(loss, (0, 1))(1.2, 0.7), (1.2 * np.exp(1.4), 1.44 * np.exp(1.4)), rtol=5e-13)
 
 
+def test_drift_between_nodes():
+    """What decays within a 32nd of the span grows on the way back to a node."""
+    end = lambda k: (
+        integrate.solve(
+            lambda t, y, k: -k * (y - np.cos(t)), (0.0, 4.0), 1.0, args=(k,), adjoint="bvp", method="rodas4"
+        ).last
+    )
+    ad.grad(end)(1.0)
+    with pytest.warns(RuntimeWarning, match="adjoint='bvp'.*at one of 32 nodes"):
+        ad.grad(end)(1e3)
+
+
+def test_a_way_back_that_fails_has_no_gradient():
+    """At w = 0 the solution is smooth; what the adjoint equation integrates is not."""
+    end = lambda w: shaken(w, 300.0, adjoint="interpolate", method="tsit5", max_steps=40).last
+    with pytest.raises(ad.CheckError, match="adjoint='interpolate' could not integrate the adjoint equation back"):
+        ad.grad(end)(0.0)
+
+
+def shaken(w, rate, **options):
+    return integrate.solve(lambda t, y, w: -y + w * np.sin(rate * t), (0.0, 3.0), 1.0, args=(w,), **options)
+
+
+@pytest.mark.parametrize("adjoint, method", [
+    ("interpolate", "tsit5"),
+    *[pytest.param(a, "tsit5", marks=pytest.mark.sweep) for a in ("quadrature", "backsolve", "bvp", "forward")],
+    *[pytest.param("interpolate", m, marks=pytest.mark.sweep) for m in ("rodas4", "bdf", "radau", "dop853")],
+])  # fmt: skip
+def test_what_f_is_shaken_by_is_seen_on_the_way_back(adjoint, method):
+    """λ = exp(t - 3) is smooth, ∂f/∂w = sin(60 t) is not: its integral has error control of its own."""
+    found = ad.grad(lambda w: shaken(w, 60.0, adjoint=adjoint, method=method, rtol=1e-8, atol=1e-9).last)(1.0)
+    part = lambda t: np.exp(t - 3.0) * (np.sin(60.0 * t) - 60.0 * np.cos(60.0 * t)) / 3601.0
+    np.testing.assert_allclose(found, part(3.0) - part(0.0), atol=3e-7 if method == "bdf" else 3e-8)
+
+
+def test_integrals_that_a_rule_between_steps_does_not_resolve():
+    with pytest.warns(RuntimeWarning, match="adjoint='quadrature': integrals for parameters may be wrong by"):
+        ad.grad(lambda w: shaken(w, 3000.0, adjoint="quadrature", method="bosh3").last)(0.0)
+
+
 @pytest.mark.row("12.6.4-a")
 def test_checkpointed_and_stored_agree_to_the_bit():
     end = lambda w, checkpoint: (

@@ -143,7 +143,7 @@ def test_integrals_end_at_an_event():
 def test_backsolve_with_a_symmetric_method_recovers_the_input(method, monkeypatch):
     """ŝ₀ = x, so that forwards and backwards again give the same gradient."""
     drifts = []
-    monkeypatch.setattr(continuous, "_warn_of_drift", lambda drift, bound: drifts.append(float(drift)))
+    monkeypatch.setattr(continuous, "_warn_of_drift", lambda title, drift, bound: drifts.append(float(drift)))
     f = lambda t, s, w: np.stack([s[0] * (w[0] - w[1] * s[1]), s[1] * (w[3] * s[0] - w[2])])
     W, x = np.array([1.1, 0.4, 0.4, 0.1]), np.array([10.0, 5.0])
     end = lambda x, w, method, first_step: np.sum(

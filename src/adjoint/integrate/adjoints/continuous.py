@@ -16,6 +16,7 @@ differentiated by their steps.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, final
 
 import numpy as np
@@ -188,25 +189,26 @@ class _Rule:
         marks = gather_marks(self.plan, settings, forward.nodes, ct_saved, n)
         last = lifted(system, bases, settings.t1, forward.y, ct_y)
         z, t, shifts = sweep.begin(forward.y, last), settings.t1, list(forward.context)
-        ct_saves = None
+        ct_saves, gaps = None, np.zeros(1)
         if marks is not None:
 
             def back(carry: Any, mark: Marks) -> Any:
                 z, t, shifts = carry
                 z, shifts = sweep.run(z, shifts, t, mark.time)
                 y = sweep.state(mark.time, z)
+                gap = np.where(mark.kind == NODE, _distance(y, mark.y, system.size), 0.0)
                 added = lifted(system, bases, mark.time, y, mark.ct)
                 ct_time = np.float64(1.0) * np.sum(added * system(mark.time, y))
                 z = sweep.reset(z, np.where(mark.kind == NODE, mark.y, y), sweep.adjoint(z) + added)
-                return (z, mark.time, shifts), ct_time
+                return (z, mark.time, shifts), (ct_time, gap)
 
-            (z, t, shifts), ct_times = scan(back, (z, t, shifts), marks)
+            (z, t, shifts), (ct_times, gaps) = scan(back, (z, t, shifts), marks)
             ct_saves = marks_back(self.plan, marks, ct_times)
         z, _ = sweep.run(z, shifts, t, settings.t0)
-        if self.title == "backsolve":
-            drift = np.sqrt(np.sum((sweep.state(settings.t0, z) - y0)[: system.size] ** 2) * np.float64(1.0))
+        if sweep.has_y:
+            drift = np.maximum(np.max(gaps), _distance(sweep.state(settings.t0, z), y0, system.size))
             bound = DRIFT * np.max(settings.atol + settings.rtol * np.max(np.abs(y0)))
-            callback(_warn_of_drift, *detach([drift, bound]))
+            callback(partial(_warn_of_drift, self.title), *detach([drift, bound]))
         lam = sweep.adjoint(z)
         cotangents: list[Value] = [None] * len(xs)
         at = Settings._fields.index
@@ -246,10 +248,15 @@ class _Rule:
         return BatchedRule(self, tuple(mapped), size)
 
 
-def _warn_of_drift(drift: Any, bound: Any) -> None:
+def _distance(y: Value, other: Value, size: int) -> Value:
+    return np.sqrt(np.sum(np.abs((y - other)[:size]) ** 2) * np.float64(1.0))
+
+
+def _warn_of_drift(title: str, drift: Any, bound: Any) -> None:
     if not drift <= bound:
+        where = "the start" if title == "backsolve" else f"where the solution is at one of {NODES} nodes"
         warn_user(
-            f"adjoint='backsolve': the state that was integrated back is {float(drift):.3g} away from the start, where "
+            f"adjoint={title!r}: the state that was integrated back is {float(drift):.3g} away from {where}, and "
             f"{float(bound):.3g} would be rounding: the gradient is wrong. Use adjoint='discretize'."
         )
 

@@ -10,12 +10,14 @@ import numpy as np
 from adjoint import tree
 from adjoint.api.control_flow import cond
 from adjoint.api.gradients import vjp, vmap
-from adjoint.debug import check
+from adjoint.base.source import warn_user
+from adjoint.debug import callback, check
 from adjoint.integrate.algebraic import velocity
 from adjoint.integrate.dense import Rows
 from adjoint.integrate.derivative import detach
 from adjoint.integrate.interpolation import evaluate
-from adjoint.integrate.stepping import Plan, Settings, run
+from adjoint.integrate.statuses import EVENT
+from adjoint.integrate.stepping import Ending, Plan, Settings, run
 from adjoint.integrate.system import System
 from adjoint.program.types import Value, type_of
 
@@ -33,6 +35,7 @@ __all__ = [
     "shifted",
 ]
 
+ROUGH = 100.0  # tolerances that an integral may be wrong by before there is a warning
 NODES = 32  # parts of a boundary value problem
 SAVE, NODE = range(2)
 
@@ -48,6 +51,12 @@ _WEIGHTS = np.array([
     0.204432940075298892414161999234649, 0.209482141084727828012999174891714,
 ])  # fmt: skip
 POINTS = 0.5 + 0.5 * np.concatenate([-_POSITIVE, _POSITIVE[-2::-1]])
+_GAUSS = np.array([
+    0.129484966168869693270611432679082, 0.279705391489276667901467771423780, 0.381830050505118944950369775488975,
+    0.417959183673469387755102040816327,
+])  # fmt: skip
+GAUSS_WEIGHTS = np.zeros(15)  # the rule of 7 points among them, for the error
+GAUSS_WEIGHTS[1::2] = 0.5 * np.concatenate([_GAUSS, _GAUSS[-2::-1]])
 POINT_WEIGHTS = 0.5 * np.concatenate([_WEIGHTS, _WEIGHTS[-2::-1]])
 
 
@@ -118,6 +127,8 @@ def residual(system: System, bases: Any, t: Value, y: Value, moving: Sequence[in
 class Augmented(System):
     """An equation with more unknowns, as stepping sees one; `mass` gives its matrix from θ."""
 
+    controls_integrals = True
+
     def __init__(
         self, right: Any, base: System, theta: Sequence[Value], size: int, width: int, mass: Any = None
     ) -> None:  # fmt: skip
@@ -187,8 +198,13 @@ class Sweep:
             right, system, [*theta, *rows], self.inner, width, mass if has_mass else None
         )  # fmt: skip
         times = self.inner // n
+        largest = settings.max_step
+        if forward.rows is not None:  # what made the steps of y small is in ∂f/∂θ too
+            start, size = detach([forward.rows.start, forward.rows.size])
+            largest = np.minimum(largest, np.max(np.where(np.isfinite(start), np.abs(size), 0.0)))
         self.own_settings = settings._replace(
-            rtol=widened(settings.rtol, times, n), atol=widened(settings.atol, times, n), saves=np.zeros(0)
+            max_step=largest, rtol=widened(settings.rtol, times, n), atol=widened(settings.atol, times, n),
+            saves=np.zeros(0),
         )  # fmt: skip
         self.own_plan = plan._replace(saves=0, dense=plan.kept if self.after else 0, keeps_state=bool(forward.context))
 
@@ -245,8 +261,10 @@ class Sweep:
             rest = equation.width - self.n
             context = [np.concatenate([v, np.zeros(rest, z.dtype)]) for v in shifts]
             ending = run(self.own_plan, equation, own, z, context=context)
+            self._check(ending)
             return ending.y, shifted(self.plan.method, equation, end, ending, self.n) if shifts else shifts
         ending = run(self.own_plan, equation, own, z[: self.n])
+        self._check(ending)
         check(
             np.all(ending.counts.steps < self.plan.kept),
             f"integrate.solve: adjoint='quadrature' keeps {self.plan.kept} steps of the way back, and it took {{}} of "
@@ -255,23 +273,53 @@ class Sweep:
         )
         return np.concatenate([ending.y, z[self.n :] + self._integrated(ending.dense)]), shifts
 
+    def _check(self, ending: Ending) -> None:
+        """A way back that failed has no gradient; y that is integrated back is known to fail, and its drift warns."""
+        if self.has_y:
+            return
+        check(
+            np.all(ending.code <= EVENT),
+            f"integrate.solve: adjoint={self.name!r} could not integrate the adjoint equation back: status {{}} at "
+            "t = {}. Use adjoint='discretize', or other tolerances.",
+            ending.code, ending.t,
+        )  # fmt: skip
+
     def _integrated(self, rows: Rows) -> Value:
         """∫ (∂f/∂θ)ᵀ λ over all steps of λ."""
         theta = self.system.theta
 
-        def step(start: Value, size: Value, lam: Value, coefficients: Value) -> Value:
+        def step(start: Value, size: Value, lam: Value, coefficients: Value) -> tuple[Value, Value]:
             taken = np.isfinite(start)
             begin, length = np.where(taken, start, self.settings.t0), np.where(taken, size, 0.0)
 
-            def point(x: Value, weight: Value) -> Value:
+            def point(x: Value) -> Value:
                 t = begin + x * length
                 y = _on_rows(self.forward.rows, t, self.n, lam.dtype)
-                there = evaluate(lam, coefficients, x.astype(lam.dtype))
-                return (weight * length).astype(lam.dtype) * self._pulled(t, y, there, theta)[2]
+                return self._pulled(t, y, evaluate(lam, coefficients, x.astype(lam.dtype)), theta)[2]
 
-            return np.sum(vmap(point)(POINTS, POINT_WEIGHTS), axis=0)
+            values, length = vmap(point)(POINTS), length.astype(lam.dtype)
+            whole = length * (POINT_WEIGHTS.astype(lam.dtype) @ values)
+            plain, dt = detach([values, length])
+            off = np.abs(dt * ((POINT_WEIGHTS - GAUSS_WEIGHTS).astype(lam.dtype) @ plain))
+            mean = POINT_WEIGHTS @ plain
+            rough = np.abs(dt) * (POINT_WEIGHTS @ np.abs(plain - mean))  # as QUADPACK has it
+            return whole, rough * np.minimum(1.0, (200.0 * off / np.where(rough > 0, rough, 1.0)) ** 1.5)
 
-        return -np.sum(vmap(step)(*rows), axis=0)
+        parts, errors = vmap(step)(*rows)
+        total, error = -np.sum(parts, axis=0), np.sum(errors, axis=0)
+        if self.sizes:
+            settings, size = self.settings, np.max(np.abs(detach([total])[0]))
+            bound = ROUGH * (np.mean(settings.atol) + np.min(settings.rtol) * size)
+            callback(_warn_of_error, *detach([np.max(error), bound]))
+        return total
+
+
+def _warn_of_error(error: Any, bound: Any) -> None:
+    if not error <= bound:
+        warn_user(
+            f"adjoint='quadrature': integrals for parameters may be wrong by {float(error):.3g}, as ∂f/∂θ is "
+            "rough between steps. Use adjoint='interpolate' or 'discretize'."
+        )
 
 
 def shifted(method: Any, system: System, t: Value, ending: Any, n: int) -> list[Value]:
