@@ -35,6 +35,7 @@ class Equation:
     """f, g and W, with given θ, as methods see them."""
 
     has_mass = False
+    controls_integrals = False
     windowed = False
     mass = None
     extra: Sequence[Any] = ()
