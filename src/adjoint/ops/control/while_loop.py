@@ -80,10 +80,16 @@ class While(ConditionalLoop):
         carry = interpret(loop.body, [*constants, *carry])
         more = interpret(loop.condition, [*test, *carry])[0]
         given = [*test, *constants, *carry]
-        rest = lambda *flat: list(loop(*flat))
-        stay = lambda *flat: list(flat[len(given) - len(carry) :])
-        branches = [record_program(branch, [type_of(x) for x in given])[0] for branch in (stay, rest)]
-        return list(Cond(tuple(branches))(more.astype(np.int64), *given))
+        kinds = [type_of(x) for x in given]
+
+        def rest(*flat: Value) -> list[Value]:
+            return list(loop(*flat))
+
+        def stay(*flat: Value) -> list[Value]:
+            return list(flat[len(given) - len(carry) :])
+
+        branches = record_program(stay, kinds)[0], record_program(rest, kinds)[0]
+        return list(Cond(branches)(more.astype(np.int64), *given))
 
     def save(
         self, xs: Sequence[Value], wanted: Sequence[bool], trace: Any
