@@ -125,6 +125,6 @@ def test_a_kink_is_told_from_a_wrong_gradient():
     """A gradient that is one of the slopes beside a kink is not wrong."""
     found = optimize.minimize(lambda x: np.sum(np.abs(x - 0.3)), np.ones(2), method="newton-cg")
     assert found.status == "line search failed"
-    assert "kink: along x[0] its slopes are -1 and 1" in found.advice
+    assert "kink: along x[0] it has the one-sided derivatives -1 and 1" in found.advice
     wrong = optimize.minimize(lambda x: np.sum((x - 1.0) ** 2), np.zeros(2), grad=lambda x: 2.0 - 2.0 * x)
     assert "does not fit the values: at x[0] it is 2, differences of the function give -2" in wrong.advice

@@ -32,22 +32,22 @@ def explain_failure(problem: Problem, ending: Ending) -> str:
             e = np.zeros_like(x)
             e[i] = h
             left, right = (here - float(problem.value(x - e))) / h, (float(problem.value(x + e)) - here) / h
-            derivative, slope = 0.5 * (left + right), float(g[i])
-            apart = abs(derivative - slope) / max(abs(derivative), abs(slope), 1e-300)
+            derivative, given = 0.5 * (left + right), float(g[i])
+            apart = abs(derivative - given) / max(abs(derivative), abs(given), 1e-300)
             if not np.isfinite(apart) or apart <= max(APART, worst):
                 continue
             name, worst = problem.unknowns.name(int(i)), apart
-            if _is_kink(left, right, slope):
-                words = (f"The function has a kink: along {name} its slopes are {left:.4g} and {right:.4g}. Smooth it, "
-                         "or use prox_linear, or a term with a proximal operator.")  # fmt: skip
+            if _is_kink(left, right, given):
+                words = (f"The function has a kink: along {name} it has the one-sided derivatives {left:.4g} and "
+                         f"{right:.4g}. Smooth it, or use prox_linear, or a term with a proximal operator.")  # fmt: skip
                 continue
-            words = (f"The gradient does not fit the values: at {name} it is {slope:.4g}, differences of the function "
+            words = (f"The gradient does not fit the values: at {name} it is {given:.4g}, differences of the function "
                      f"give {derivative:.4g}. ")  # fmt: skip
             words += "Look at grad=." if problem.has_own_gradient else "Look at custom rules in the function."
     return words
 
 
-def _is_kink(left: float, right: float, slope: float) -> bool:
-    """Whether a slope is one of two sides that differ, or between them."""
+def _is_kink(left: float, right: float, given: float) -> bool:
+    """Whether a derivative is one of two one-sided ones that differ, or between them."""
     size = APART * max(abs(left), abs(right))
-    return abs(left - right) > 100 * size and min(left, right) - size <= slope <= max(left, right) + size
+    return abs(left - right) > 100 * size and min(left, right) - size <= given <= max(left, right) + size

@@ -112,7 +112,7 @@ def _jumps(eq: Equation) -> bool:
 def segments_of(found: Computed, named: Value, initial: int, mass: Value) -> tuple[Value, Value, Value]:
     """Pieces of an integral's intervals, of which one has the jump if f jumps, and how many of them to look at.
 
-    A jump may be where two intervals meet. At the places that are named, which are the ends as well, it may not.
+    A jump may be where two intervals meet. At named points, which are the ends as well, it may not.
     `initial` is the number of intervals at the start (0: not known), `mass` the integral of |f|, or less: where the
     first intervals were enough for a small error, no node has seen a jump, so it is at their ends.
     """
@@ -208,10 +208,10 @@ def warn_of_jumps(
             return first + together, np.any(jumps), a[np.argmax(jumps)]
 
         start = 0 * last + np.int64(0), np.bool_(False), segments[0][0]
-        _, found, place = loop(lambda now: both(now[0] < last, np.logical_not(now[1])), look_on, start)
+        _, found, position = loop(lambda now: both(now[0] < last, np.logical_not(now[1])), look_on, start)
 
     def tell() -> Value:
-        callback(lambda x: _warn(title, x, remedy, words), there(place))
+        callback(lambda x: _warn(title, x, remedy, words), there(position))
         return np.bool_(True)
 
     cond(found, tell, lambda: np.bool_(False))
