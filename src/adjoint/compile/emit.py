@@ -251,6 +251,8 @@ class Emitter(Moves):
         self.placed = locate_parts(self)
         groups, done = find_groups(self.plan, self.last, self.pointers, apart=self.outermost), 0
         for position, step in enumerate(self.plan.steps):
+            if self.outermost:
+                self.f.mark()
             if position in groups:
                 emit_group(self, groups[position])
                 done = position + len(groups[position].steps)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from adjoint.compile import pieces
 from adjoint.compile.ir_parts import Parts
 from adjoint.compile.ir_types import BITS, Value, lanes, like, mangled, number_text, scalar_of, vector_of
 
@@ -93,6 +94,7 @@ class Function(Parts):
         self._lines: list[str] = []
         self._count = 0
         self._types: dict[str, str] = {p.text: p.type for p in self.params}
+        self._marks, self._marked = list[str](), 0  # blocks at which it may be cut, and the line of the last one
         self.block = "start"  # the name of the current block
         self._lines.append("start:")
 
@@ -341,10 +343,18 @@ class Function(Parts):
         self.jump(done)
         self.begin(done)
 
-    def finish(self) -> None:
-        """Put the function into its module."""
-        lines = [self._head, *self._prologue, "  br label %start", *self._lines, "}"]
-        self.module.parts[self.name] = "\n".join(lines)
+    def mark(self, *, last: bool = False) -> None:
+        """A place between two steps: a function that gets long is cut there."""
+        if self._marks if last else len(self._lines) > self._marked + pieces.PIECE:
+            self._marks.append(block := self.new_block("piece"))
+            self.jump(block)
+            self.begin(block)
+            self._marked = len(self._lines)
+
+    def finish(self, leave: str = "") -> None:
+        """Put the function into its module; `leave` is the block where all its ways end."""
+        text = pieces.Text(self.name, self._head, self._prologue, self._lines, self._types)
+        self.module.parts |= pieces.cut_function(text, self._marks, leave) or {self.name: text.whole()}
 
 
 def scalar_parameter(kind: str) -> str:

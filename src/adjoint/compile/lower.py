@@ -69,6 +69,7 @@ class LoweredCode(Code):
         f.store(f.index(0), shared.status)
         with f.apart([]) as steps:
             Emitter(shared, program).emit(pointers, targets)
+            f.mark(last=True)
             f.jump(shared.leave)
         calls_blas = any(name.startswith(("adjoint_blas_", "adjoint_lapack_")) for name in shared.symbols)
         calls_blas = calls_blas and not shared.standalone and pool.is_available()
@@ -83,7 +84,7 @@ class LoweredCode(Code):
         if shared.may_raise:
             write_raised(shared)
         f.ret(f.load("i64", shared.status))
-        f.finish()
+        f.finish(shared.leave)
         self.text = "" if inside else str(module)
         self.workspace = shared.arena.size + ALIGNMENT
         self.giant = giant_block(self.text)
