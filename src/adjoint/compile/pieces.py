@@ -17,6 +17,7 @@ from adjoint.compile.ir_types import BITS, Value
 LONGEST = 6000  # lines of a function: LLVM takes about half a second
 PIECE = 1500  # lines between two marks, about
 _TARGET = re.compile(r"label %([\w.]+)")
+_MEMORY = re.compile(r"^ *(%a\d+) = alloca \[(\d+) x ([^\]]+)\], align (\d+)$")
 
 
 class Text(NamedTuple):
@@ -72,6 +73,7 @@ def cut_function(text: Text, marks: Sequence[str], leave: str) -> dict[str, str]
     prologue = _hand_out_memory(pieces, prologue, [*before, *behind])
     late = sorted(set(_names(behind)) - {"%p0", *_made([*prologue, *before, *behind])})
     environment = _Environment({n for piece in pieces for n in piece.read}.union(late), types)
+    prologue = [environment.placed(line) for line in prologue]
     texts = {piece.name: _write_piece(piece, environment, head[head.index(") ") + 2 :], leave) for piece in pieces}
     calls = [line for piece in pieces for line in _write_call(piece, leave)]
     texts[name] = "\n".join(
@@ -89,10 +91,23 @@ class _Environment:
     def __init__(self, names: Iterable[str], types: Mapping[str, str]) -> None:
         self.values = {n: Value(n, types.get(n, "i64" if n[1] == "i" else "ptr")) for n in sorted(names)}
         self.slots: dict[str, int] = {}
+        self.memory: dict[str, int] = {}  # memory of the stack that several pieces use: it stands here itself
         self.size = 0
         for name, value in self.values.items():
             self.slots[name] = self.size
             self.size += 8 * max(1, -(-BITS[value.scalar] * value.width // 64))
+
+    def placed(self, line: str) -> str:
+        """A line of the first block, with memory here instead of memory of its own, if others use it."""
+        found = _MEMORY.match(line)
+        if found is None or found[1] not in self.slots:
+            return line
+        name, count, kind, align = found[1], int(found[2]), Value("", found[3]), int(found[4])
+        width = 1 << (kind.width - 1).bit_length()
+        self.memory[name] = -(-self.size // align) * align
+        self.size = self.memory[name] + count * max(1, BITS[kind.scalar] * width // 8)
+        del self.slots[name]
+        return f"  {name} = getelementptr i8, ptr %environment, i64 {self.memory[name]}"
 
     def _address(self, name: str) -> str:
         return f"  {name}.at = getelementptr i8, ptr %environment, i64 {self.slots[name]}"
@@ -103,6 +118,8 @@ class _Environment:
 
     def load(self, name: str) -> list[str]:
         """Lines that load a value, under its name."""
+        if name in self.memory:
+            return [f"  {name} = getelementptr i8, ptr %environment, i64 {self.memory[name]}"]
         return [self._address(name), f"  {name} = load {self.values[name].type}, ptr {name}.at, align 8"]
 
     def filled(self, lines: Sequence[str]) -> Iterator[str]:
