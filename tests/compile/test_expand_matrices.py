@@ -39,6 +39,16 @@ def test_cofactors_of_any_rank(n: int, dtype: Any) -> None:
         close(got, minors(x))
 
 
+@pytest.mark.parametrize("n", [7, 9])
+def test_what_one_factorization_finds_regular_no_other_finds_singular(n: int) -> None:
+    """Of rank n - 1, in whole numbers: determinants are not 0 by rounding, and gradients do not raise."""
+    rng = np.random.default_rng(n)
+    for _ in range(12):
+        low, up = rng.integers(-2, 3, (n, n - 1)), rng.integers(-2, 3, (n - 1, n))
+        a = (low @ up).astype(np.float32)
+        close(ad.jit(ad.grad(np.linalg.det))(a), minors(a.astype(np.float64)).astype(np.float32))
+
+
 @pytest.mark.parametrize("n", [1, 4, 5])
 def test_the_gradient_of_a_determinant(n: int) -> None:
     a = matrices((3, n, n), np.float64)

@@ -34,7 +34,7 @@ from adjoint.ops.linalg.determinant import (
 from adjoint.ops.linalg.expm import MatrixExponential
 from adjoint.ops.linalg.matrices import factor_dtype
 from adjoint.ops.linalg.matrix_functions import PolarFactor
-from adjoint.ops.linalg.solve import Inverse, PseudoInverse, Solve
+from adjoint.ops.linalg.solve import PseudoInverse, Solve, TriangularSolve
 from adjoint.ops.linalg.spectral import SVD, Eigh
 from adjoint.program.program import Equation
 from adjoint.program.record import record_program
@@ -88,7 +88,11 @@ def _diagonal(a: Any) -> tuple[Any, Any]:
     packed, pivots, _ = LU()(a)
     stays = np.equal(pivots, np.arange(a.shape[-1], dtype=np.int32))
     one = np.dtype(a.dtype.char.lower()).type(1)
-    return np.diagonal(packed, axis1=-2, axis2=-1), np.prod(np.where(stays, one, -one), axis=-1)
+    return _diagonal_of(packed), np.prod(np.where(stays, one, -one), axis=-1)
+
+
+def _diagonal_of(packed: Any) -> Any:
+    return np.diagonal(packed, axis1=-2, axis2=-1)
 
 
 def _determinant(op: Any, a: Any) -> Any:
@@ -116,16 +120,20 @@ def _cofactors(op: Cofactors, a: Any, z: Any) -> Any:
 
 
 def _cofactors_of_one(a: Any, z: Any) -> list[Any]:
-    u, _ = _diagonal(a)
-    singular = np.logical_or(np.equal(z, 0), np.any(np.equal(u, 0)))
-    no_inverse: Callable[..., Any] = lambda a, z: [np.full(a.shape, np.nan, a.dtype), np.ones((), bool)]
-    product, poor = choose(singular, no_inverse, _by_inverse, a, z)
+    packed, _, order = LU()(a)
+    singular = np.logical_or(np.equal(z, 0), np.any(np.equal(_diagonal_of(packed), 0)))
+    no_inverse: Callable[..., Any] = lambda a, *_: [np.full(a.shape, np.nan, a.dtype), np.ones((), bool)]
+    product, poor = choose(singular, no_inverse, _by_inverse, a, z, packed, order)
     return choose(poor, lambda a, c: [_by_singular_values(a)], lambda a, c: [c], a, product)
 
 
-def _by_inverse(a: Any, z: Any) -> list[Any]:
-    """det(A) A⁻ᵀ, and whether it is poor. Where this line is only changes rounding."""
-    inverse = Inverse()(a)
+def _by_inverse(a: Any, z: Any, packed: Any, order: Any) -> list[Any]:
+    """det(A) A⁻ᵀ, and whether it is poor. Where this line is only changes rounding.
+
+    A⁻¹ = U⁻¹ L⁻¹ P by the factors that were looked at: another factorization might find the matrix singular.
+    """
+    exchanges = Convert(a.dtype)(np.equal(np.expand_dims(order, -1), np.arange(a.shape[-1])))
+    inverse = TriangularSolve(lower=False)(packed, TriangularSolve(lower=True, unit=True)(packed, exchanges))
     condition = np.max(np.abs(a)) * np.max(np.abs(inverse))
     return [z * np.swapaxes(inverse, -1, -2), np.logical_not(condition < small_fraction(a.dtype) ** -2)]
 
