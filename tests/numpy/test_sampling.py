@@ -95,3 +95,12 @@ def test_long_vectors_need_no_matrix(mode) -> None:
     np.testing.assert_allclose(z, np.convolve(a, v, mode), atol=1e-9)
     np.testing.assert_allclose(np.vdot(da, a), np.vdot(z, z))
     np.testing.assert_allclose(np.vdot(dv, v), np.vdot(z, z))
+
+
+@pytest.mark.parametrize("points", [[0.0, 1.0, 1.0], [0.0, 0.0, 1.0], [1.0, 1.0, 1.0], [0.0, 1.0, 1.0, 2.0, 2.0, 2.0]])
+def test_interp_takes_the_last_of_equal_points(points: list[float]) -> None:
+    """As NumPy's own, also at the very end, and where x is no number."""
+    values = np.cos(np.arange(len(points)))
+    x = np.array([-1.0, 0.0, 0.3, 1.0, 1.4, 2.0, 3.0, np.nan])
+    for f in (ad.jit(np.interp), ad.vmap(np.interp, in_axes=(0, None, None))):
+        np.testing.assert_allclose(f(x, np.array(points), values), np.interp(x, points, values), rtol=1e-15)

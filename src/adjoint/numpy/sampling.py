@@ -151,7 +151,9 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
         start, stop, low, high = getitem(xp, i), getitem(xp, i + 1), getitem(fp, i), getitem(fp, i + 1)
         width = stop - start
         empty = np.equal(width, 0)
-        inside = low + np.where(empty, 0.0, (x - start) / np.where(empty, 1.0, width)) * (high - low)
+        # of equal points the last one counts; only at the last of all there is no interval behind it
+        at_end = np.where(np.isnan(x), x, 1.0)
+        inside = low + np.where(empty, at_end, (x - start) / np.where(empty, 1.0, width)) * (high - low)
     return np.where(np.less(x, xp[0]), left, np.where(np.greater(x, xp[-1]), right, inside))
 
 
