@@ -39,7 +39,7 @@ def explain_failure(problem: Problem, ending: Ending) -> str:
             name, worst = problem.unknowns.name(int(i)), apart
             if _is_kink(left, right, given):
                 words = (f"The function has a kink: along {name} it has the one-sided derivatives {left:.4g} and "
-                         f"{right:.4g}. Smooth it, or use prox_linear, or a term with a proximal operator.")  # fmt: skip
+                         f"{right:.4g}. Smooth it, or use prox_linear, or a proximal operator.")  # fmt: skip
                 continue
             words = (f"The gradient does not fit the values: at {name} it is {given:.4g}, differences of the function "
                      f"give {derivative:.4g}. ")  # fmt: skip
