@@ -69,3 +69,21 @@ def test_a_badly_conditioned_hessian_is_left_as_it_is(curvature):
     found = optimize.minimize(f, np.zeros(8), method=optimize.Newton(curvature))
     assert found.iterations <= 3
     np.testing.assert_allclose(found.value, 1.0, atol=1e-3)
+
+
+def soft_distance(x):
+    """Huber's: planes, whose Hessian is zero, around a bowl."""
+    r = np.abs(x - 3.0)
+    return np.sum(np.where(r < 0.1, 0.5 * r * r, 0.1 * (r - 0.05)))
+
+
+@pytest.mark.parametrize(
+    "method", ["newton", "saddle-free", "newton-sparse", "cubic", "trust-exact", optimize.Newton("floor")]
+)
+def test_planes_are_crossed_in_steps_of_a_sensible_length(method):
+    found = optimize.minimize(soft_distance, np.array([0.0, -5.0]), method=method)
+    assert found.status == "converged"
+    assert found.iterations < 40
+    np.testing.assert_allclose(found.value, 3.0, atol=1e-6)
+    if method != "cubic":  # whose steps on a plane grow no longer at some time
+        assert optimize.minimize(lambda x: np.sum(x), np.zeros(2), method=method).status == "unbounded"

@@ -33,7 +33,8 @@ def minimize_cubic_model(values: Value, vectors: Value, g: Value, sigma: Value) 
     floor = np.maximum(-values[0], 0.0 * span)
     tiny = eps * span
     safe = lambda lam: np.maximum(values + lam, tiny)
-    low, high = floor, floor + np.sqrt(sigma * norm(g)) + norm(g) / span + sigma * norm(g) / span + tiny
+    # with λ = floor + μ: μ ≤ λ = σ ‖s‖ ≤ σ ‖g‖ / μ
+    low, high = floor, floor + np.sqrt(sigma * norm(g)) + tiny
 
     def halve(_: Any, now: Any) -> Any:
         """λ - σ ‖s(λ)‖ grows with λ: its zero is found by bisection, in half of the exponents first."""

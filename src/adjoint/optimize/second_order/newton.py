@@ -22,8 +22,9 @@ from adjoint.optimize.second_order.trust_region import decompose_hessian
 from adjoint.optimize.statuses import CONVERGED, LINE_SEARCH_FAILED, NO_PROGRESS, RUNNING, SADDLE_POINT
 from adjoint.program.types import Value
 
-__all__ = ["Newton", "is_descent_direction"]
+__all__ = ["REACH", "Newton", "is_descent_direction"]
 
+REACH = 100.0  # times the size of x: the longest step where the Hessian tells nothing of its length
 CURVATURES = ("regularize", "absolute", "floor", "refuse")
 
 
@@ -74,10 +75,15 @@ class Newton:
         value, gradient = problem.value_and_gradient(x)
         return _State(value, gradient, *decompose_hessian(problem, x), as_code(RUNNING))
 
-    def modify(self, values: Value, eps: float, size: Any = 1.0) -> Value:
-        """The eigenvalues that stand for those of the Hessian, where the gradient has this size."""
+    def modify(self, values: Value, eps: float, size: Any = 1.0, reach: Any = np.inf) -> Value:
+        """The eigenvalues that stand for those of the Hessian, where the gradient has this size.
+
+        Where they tell nothing, as on a plane, they are made so large that the step is not longer than `reach`.
+        """
         span = np.maximum(np.max(np.abs(values)), 1e-30)
         least = 10.0 * eps * span  # a badly conditioned Hessian is still one
+        smallest = np.min(np.abs(values)) if self.curvature == "absolute" else values[0]
+        least = either(smallest > least, least, np.maximum(least, size / reach))
         if self.curvature == "absolute":
             return np.maximum(np.abs(values), least)
         if self.curvature == "floor":
@@ -89,7 +95,8 @@ class Newton:
         """One search along Newton's direction."""
         g, Q = state.gradient, state.vectors
         definite = state.values[0] > 0
-        d = -(Q @ ((Q.T @ g) / self.modify(state.values, problem.eps, norm(g))))
+        reach = REACH * np.maximum(1.0, norm(x))
+        d = -(Q @ ((Q.T @ g) / self.modify(state.values, problem.eps, norm(g), reach)))
         derivative = np.vdot(g, d)
         found = self.search.search(problem, Line(x, d, state.value, g, derivative, 1.0 + 0 * derivative))
         # below the rounding of f a whole step that makes the gradient smaller is believed

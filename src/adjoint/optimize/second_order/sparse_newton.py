@@ -13,6 +13,7 @@ from adjoint.optimize.least_squares.normal_equations import factorize_definite
 from adjoint.optimize.problem import Problem
 from adjoint.optimize.searches.armijo import Armijo
 from adjoint.optimize.searches.search import Line
+from adjoint.optimize.second_order.newton import REACH
 from adjoint.optimize.second_order.quasi_newton import BLUR
 from adjoint.optimize.statuses import CONVERGED, LINE_SEARCH_FAILED, NO_PROGRESS, RUNNING, SADDLE_POINT, SINGULAR
 from adjoint.program.types import Value
@@ -59,6 +60,7 @@ class SparseNewton:
 
         g, H = state.gradient, problem.sparse_hessian(x)
         size = max(float(np.max(np.abs(H.diagonal()))), 1e-30)
+        flat = float(np.linalg.norm(g)) / (REACH * max(1.0, float(np.linalg.norm(x))))
         shift, solve = 0.0, None
         for _ in range(SHIFTS):
             problem.count("solve")
@@ -66,7 +68,7 @@ class SparseNewton:
                 solve = factorize_definite(H + shift * sparse.eye_array(len(g)) if shift else H)
                 break
             except SolveError:
-                shift = max(4.0 * shift, 0.25 * float(state.shift), 1e-6 * size)
+                shift = max(4.0 * shift, 0.25 * float(state.shift), 1e-6 * size, flat)
         if solve is None:
             return x, state._replace(code=as_code(SINGULAR))
         d = -solve(g)
