@@ -176,8 +176,9 @@ def minimize(
                     refuse_unused(title, chosen, limits, warm)
                     ending = run_scipy(chosen, problem, v, limits)
                 else:
-                    problem.counts = {key: problem.counts[key] for key in chosen.needs}
-                    ending = run(chosen, problem, v, limits, warm)
+                    own: Any = chosen
+                    problem.counts = {key: problem.counts[key] for key in own.needs}
+                    ending = run(own, problem, v, limits, warm)
             counts = dict(problem.counts)
             facts["note"] = explain_failure(problem, ending)
         return setting.reported(ending, counts, known)
