@@ -9,6 +9,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from adjoint.base.errors import ShapeError
+from adjoint.numpy.indexing import take
 from adjoint.optimize.proximal.term import Term, check_positive, soft
 from adjoint.optimize.sets.eigenvalues import apply_to_singular_values
 from adjoint.optimize.sets.pooling import average_blocks, find_blocks
@@ -123,7 +124,7 @@ class LInf(Term):
 
     def _value(self, x: Value) -> Value:
         first = np.argmax(np.abs(face(x)))
-        return self.factor * np.take(_size(np.reshape(x, (-1,))), first)
+        return self.factor * take(_size(np.reshape(x, (-1,))), first)
 
     def _prox(self, x: Value, step: Any) -> Value:
         flat = np.reshape(x, (-1,))
@@ -144,7 +145,7 @@ class Maximum(Term):
 
     def _value(self, x: Value) -> Value:
         flat = np.reshape(x, (-1,))
-        return self.factor * np.take(flat, np.argmax(face(flat)))
+        return self.factor * take(flat, np.argmax(face(flat)))
 
     def _prox(self, x: Value, step: Any) -> Value:
         flat = np.reshape(x, (-1,))
@@ -196,7 +197,7 @@ class Nuclear(Term):
         return self.factor * np.sum(np.linalg.svd(x, compute_uv=False))
 
     def _prox(self, x: Value, step: Any) -> Value:
-        return apply_to_singular_values(lambda s: soft(s, step * self.factor), x)
+        return apply_to_singular_values(soft, x, step * self.factor + np.zeros((), x.dtype))
 
 
 def l1(factor: Any = 1.0) -> L1:

@@ -14,7 +14,9 @@ import numpy as np
 
 from adjoint.api.control_flow import while_loop
 from adjoint.jit import jit
+from adjoint.numpy.indexing import take
 from adjoint.optimize.proximal.term import Term, check_positive
+from adjoint.optimize.sets.pooling import sum_by
 from adjoint.optimize.sets.set import face
 from adjoint.program.trace import TRACED
 from adjoint.program.types import Value
@@ -43,10 +45,10 @@ class TotalVariation(Term):
         n = x.size
         segment = np.cumsum(np.abs(bends))
         # p rises at a bend of +1: the segment before is moved up, the one behind down
-        pull = np.bincount(segment[:-1], weights=bends[1:].astype(x.dtype), minlength=n)
-        pull = pull - np.bincount(segment, weights=bends.astype(x.dtype), minlength=n)
-        sums = np.bincount(segment, weights=x, minlength=n)
-        count = np.maximum(np.bincount(segment, minlength=n), 1)
+        moved = bends.astype(x.dtype)
+        pull = sum_by(segment[:-1], moved[1:], n) - sum_by(segment, moved, n)
+        sums = sum_by(segment, x, n)
+        count = np.maximum(sum_by(segment, np.ones(n, x.dtype), n), 1)
         return ((sums + t * pull) / count)[segment]
 
 
@@ -62,6 +64,9 @@ def _find_bends(x: Value, t: Value) -> Value:
     that determine them are remembered. Where the tube leaves no line, the string bends at such a corner.
     """
     n = len(x)
+    # a loop is one of the program where all that it begins with and reads is traced
+    follow = lambda v, other: np.where(other == other, v, v)
+    x, t = follow(x, t), follow(t, x[0])
     sums = np.concatenate([np.zeros(1, x.dtype), np.cumsum(x)])
     top = sums + np.where((np.arange(n + 1) > 0) & (np.arange(n + 1) < n), t, 0.0)
     bottom = sums - np.where((np.arange(n + 1) > 0) & (np.arange(n + 1) < n), t, 0.0)
@@ -69,7 +74,7 @@ def _find_bends(x: Value, t: Value) -> Value:
     def step(state: Any) -> Any:
         start, height, i, low, low_at, high, high_at, bends = state
         length = (i - start).astype(x.dtype)
-        up, down = (top[i] - height) / length, (bottom[i] - height) / length
+        up, down = (take(top, i) - height) / length, (take(bottom, i) - height) / length
         # the string must go over the bottom and under the top: a bend where that is no longer possible
         rises, falls = down > high, up < low
         bent = np.logical_or(rises, falls)
@@ -80,15 +85,15 @@ def _find_bends(x: Value, t: Value) -> Value:
         bends = bends.copy()
         mark = np.where(bent, at, n)
         bends[mark] = np.where(bent, np.where(rises, 1, -1), 0)
-        new_height = np.where(rises, top[at], np.where(falls, bottom[at], height))
+        new_height = np.where(rises, take(top, at), np.where(falls, take(bottom, at), height))
         inf = np.inf * np.ones_like(low)
         pick = lambda yes, no: np.where(bent, yes, no)
         lows, highs = (pick(-inf, new_low), pick(at, new_low_at)), (pick(inf, new_high), pick(at, new_high_at))
         return (pick(at, start), new_height, pick(at + 1, i + 1), *lows, *highs, bends)
 
-    one = np.int64(1)
+    one = follow(np.int64(1), t)
     inf = np.inf + 0.0 * t
-    first = (0 * one, 0.0 * t, one, -inf, 0 * one, inf, 0 * one, np.zeros(n + 1, np.int64))
+    first = (0 * one, 0.0 * t, one, -inf, 0 * one, inf, 0 * one, follow(np.zeros(n + 1, np.int64), t))
     return while_loop(lambda state: state[2] <= n, step, first)[-1][:n]
 
 

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
+from adjoint.numpy.indexing import take
 from adjoint.optimize.sets.boxes import Box
 from adjoint.optimize.sets.eigenvalues import apply_to_singular_values
 from adjoint.optimize.sets.set import Set, as_numbers, check_number, face, safe_norm
@@ -57,7 +58,7 @@ class WeightedL1Ball(Set):
         ratio = (size / weight)[order]
         sums, squares = np.cumsum((weight * size)[order]), np.cumsum((weight * weight)[order])
         count = np.maximum(np.sum(ratio * squares > sums - radius), 1)
-        tau = (np.take(sums, count - 1) - radius) / np.take(squares, count - 1)
+        tau = (take(sums, count - 1) - radius) / take(squares, count - 1)
         support = size > tau * weight
         sign = _sign(d)
         square = np.sum(np.where(support, w * w, 0.0))
@@ -183,7 +184,7 @@ class NuclearBall(Set):
 
     def _project(self, x: Value) -> Value:
         inside = np.sum(np.linalg.svd(face(x), compute_uv=False)) <= face(self.radius)
-        return np.where(inside, x, apply_to_singular_values(lambda s: project_simplex(s, self.radius), x))
+        return np.where(inside, x, apply_to_singular_values(project_simplex, x, self.radius + np.zeros((), x.dtype)))
 
     def _lmo(self, u: Value) -> Value:
         left, _, right = np.linalg.svd(face(u), full_matrices=False)

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
+from adjoint.numpy.indexing import take
 from adjoint.optimize.iteration import repeat
 from adjoint.optimize.sets.set import Set, as_numbers, check_number, face, valid_where
 from adjoint.program.trace import TRACED
@@ -108,7 +109,7 @@ class BoxSection(Set):
         def halve(_: Any, ends: Any) -> Any:
             first, last = ends  # φ(points[first]) ≥ total > φ(points[last]), where -1 and n are the infinities
             middle = (first + last) // 2
-            tau = np.take(points, np.minimum(np.maximum(middle, 0), n - 1))
+            tau = take(points, np.minimum(np.maximum(middle, 0), n - 1))
             finite = np.isfinite(tau)
             above = np.where(finite, height(np.where(finite, tau, 0.0)) >= total, tau < 0)
             here = last - first > 1
@@ -116,8 +117,8 @@ class BoxSection(Set):
 
         start = (np.int64(-1) + 0 * n, np.int64(n))
         first, last = repeat(int(np.ceil(np.log2(n + 2))) + 1, halve, start, (points,))
-        left = np.where(first >= 0, np.take(points, np.maximum(first, 0)), -np.inf)
-        right = np.where(last < n, np.take(points, np.minimum(last, n - 1)), np.inf)
+        left = np.where(first >= 0, take(points, np.maximum(first, 0)), -np.inf)
+        right = np.where(last < n, take(points, np.minimum(last, n - 1)), np.inf)
         middle = _between(left, right)
         moved = at - middle * weight
         inside = counts & (moved > lo) & (moved < hi)

@@ -33,32 +33,35 @@ def _poisoned(V: Value, w: Value) -> Value:
     return guarded(V, stop_gradient(near))
 
 
-def apply_to_eigenvalues(function: Callable[[Value], Value], X: Value) -> Value:
-    """V diag(f(w)) Vᵀ, for f that takes all eigenvalues to as many, and equal ones to equal ones."""
+def apply_to_eigenvalues(function: Callable[..., Value], X: Value, *parameters: Value) -> Value:
+    """V diag(f(w, …)) Vᵀ, for f that takes all eigenvalues to as many, and equal ones to equal ones.
 
-    def evaluate(X: Value) -> Value:
+    What f is differentiated in are its parameters: the rule does not see what f closes over.
+    """
+
+    def evaluate(X: Value, parameters: Any) -> Value:
         w, V = np.linalg.eigh(X)
-        return (V * function(w)) @ V.T
+        return (V * function(w, *parameters)) @ V.T
 
     def rule(primals: Any, tangents: Any) -> Any:
-        (X,), (H,) = primals, tangents
+        (X, parameters), (H, changes) = primals, tangents
         w, V = np.linalg.eigh(X)
         V = _poisoned(V, w)
         E = V.T @ H @ V
         along = np.diagonal(E)
-        f, moved = jvp(function, (w,), (along,))
+        f, moved = jvp(function, (w, *parameters), (along, *changes))
         step = 1e-7 * (1.0 + np.max(np.abs(stop_gradient(w))))
         gap = w[:, None] - w[None, :]
         near = np.abs(stop_gradient(gap)) <= step
         # f takes equal numbers to equal ones, so f'ᵢᵢ - f'ᵢⱼ is the same for both: of one against another
-        derivative = _secants(function, w)
+        derivative = _secants(lambda w: function(w, *parameters), w)
         L = np.where(near, derivative, (f[:, None] - f[None, :]) / np.where(near, 1.0, gap))
         L = np.where(np.eye(len(w)) > 0, 0.0, L)
         return (V * f) @ V.T, V @ (L * E + np.diag(moved)) @ V.T
 
     ruled: Any = custom_rule(evaluate, jvp=rule)
     finite = np.all(np.isfinite(stop_gradient(X)))
-    return np.where(finite, ruled(np.where(finite, 0.5 * (X + X.T), 0.0)), np.nan)
+    return np.where(finite, ruled(np.where(finite, 0.5 * (X + X.T), 0.0), parameters), np.nan)
 
 
 def _secants(function: Callable[[Value], Value], w: Value) -> Value:
@@ -82,15 +85,16 @@ def _secants(function: Callable[[Value], Value], w: Value) -> Value:
     return np.broadcast_to(mean[:, None], (n, n))
 
 
-def apply_to_singular_values(function: Callable[[Value], Value], X: Value) -> Value:
+def apply_to_singular_values(function: Callable[..., Value], X: Value, *parameters: Value) -> Value:
     """U diag(f(s)) Vᵀ, by the eigenvalues ±s of [[0, X], [Xᵀ, 0]]; f takes numbers ≥ 0 to such numbers."""
     m, n = X.shape
     k = min(m, n)
     whole = np.concatenate([np.concatenate([np.zeros((m, m), X.dtype), X], 1),
                             np.concatenate([X.T, np.zeros((n, n), X.dtype)], 1)], 0)  # fmt: skip
 
-    def odd(w: Value) -> Value:
+    def odd(w: Value, *parameters: Value) -> Value:
         # each half by its own numbers: eigenvectors of equal ones do not come in pairs
-        return np.concatenate([-function(-w[:k]), np.zeros(m + n - 2 * k, w.dtype), function(w[::-1][:k])[::-1]])
+        low, high = (function(half, *parameters) for half in (-w[:k], w[::-1][:k]))
+        return np.concatenate([-low, np.zeros(m + n - 2 * k, w.dtype), high[::-1]])
 
-    return apply_to_eigenvalues(odd, whole)[:m, m:]
+    return apply_to_eigenvalues(odd, whole, *parameters)[:m, m:]

@@ -12,10 +12,12 @@ import numpy as np
 
 from adjoint.api.control_flow import while_loop
 from adjoint.jit import jit
+from adjoint.numpy.indexing import take
+from adjoint.ops.arrays.index import ScatterSum
 from adjoint.program.trace import TRACED
 from adjoint.program.types import Value
 
-__all__ = ["average_blocks", "find_blocks"]
+__all__ = ["average_blocks", "find_blocks", "sum_by"]
 
 
 def find_blocks(y: Value, weights: Value) -> Value:
@@ -26,13 +28,15 @@ def find_blocks(y: Value, weights: Value) -> Value:
 
 def average_blocks(y: Value, weights: Value, block: Value) -> Value:
     """Each number replaced by the weighted mean of its block."""
-    sums = np.bincount(block, weights=weights * y, minlength=len(y))
-    whole = np.bincount(block, weights=weights, minlength=len(y))
+    sums, whole = sum_by(block, weights * y, len(y)), sum_by(block, weights, len(y))
     return (sums / np.where(whole > 0, whole, 1.0))[block]
 
 
 def _find(y: Value, weights: Value) -> Value:
     n = len(y)
+    # a loop is one of the program where all that it begins with and reads is traced
+    follow = lambda v, other: np.where(other == other, v, v)
+    y, weights = follow(y, weights), follow(weights, y)
 
     def rises(state: Any) -> Any:
         _, top, means, _, _ = state
@@ -45,21 +49,29 @@ def _find(y: Value, weights: Value) -> Value:
         last, before = np.maximum(top - 1, 0), np.maximum(top - 2, 0)
         at = np.where(merges, before, top)
         new = np.minimum(i, n - 1)
-        size = np.where(merges, sizes[before] + sizes[last], np.take(weights, new))
+        size = np.where(merges, sizes[before] + sizes[last], take(weights, new))
         # as a step from one mean to the other: a sum over many numbers would lose digits
-        mean = np.where(merges, means[before] + (means[last] - means[before]) * (sizes[last] / size), np.take(y, new))
+        mean = np.where(merges, means[before] + (means[last] - means[before]) * (sizes[last] / size), take(y, new))
         end = np.where(merges, ends[last], new)
         means, sizes, ends = means.copy(), sizes.copy(), ends.copy()
         means[at], sizes[at], ends[at] = mean, size, end
         return np.where(merges, i, i + 1), np.where(merges, top - 1, top + 1), means, sizes, ends
 
     goes_on = lambda state: np.logical_or(state[0] < n, rises(state))
-    zero = np.int64(0)
-    start = (zero, zero, np.zeros(n + 1, y.dtype), np.ones(n + 1, y.dtype), np.zeros(n + 1, np.int64))
+    zero = follow(np.int64(0), y[0])
+    means, ends = follow(np.zeros(n + 1, y.dtype), y[0]), follow(np.zeros(n + 1, np.int64), y[0])
+    start = (zero, zero, means, means + 1, ends)
     _, top, _, _, ends = while_loop(goes_on, advance, start)
     # a block begins after the end of the one before
-    begins = np.bincount(np.where(np.arange(n + 1) < top - 1, ends + 1, n), minlength=n + 1)
+    begins = sum_by(np.where(np.arange(n + 1) < top - 1, ends + 1, n), np.ones(n + 1, np.int64), n + 1)
     return np.cumsum(begins[:n])
+
+
+def sum_by(place: Value, v: Value, n: int) -> Value:
+    """Σ of the numbers of each place, of which it is known that they are below n: np.bincount would ask."""
+    if isinstance(place, TRACED) or isinstance(v, TRACED):
+        return ScatterSum((n,), v.dtype, (("gather", 1),))(v, place)
+    return np.bincount(place, weights=v, minlength=n).astype(v.dtype)
 
 
 _find_compiled: Any = jit(_find)

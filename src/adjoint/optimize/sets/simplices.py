@@ -7,6 +7,7 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
+from adjoint.numpy.indexing import take
 from adjoint.optimize.sets.pooling import average_blocks, find_blocks
 from adjoint.optimize.sets.set import Set, as_numbers, check_number, face
 from adjoint.program.trace import TRACED
@@ -26,7 +27,7 @@ def project_simplex(x: Value, total: Any, allowed: Any = None) -> Value:
     least = float(np.finfo(x.dtype).min) / (2 * x.size)  # in the place of -∞, whose sums are NaN
     excess = np.cumsum(np.where(np.isfinite(fallen), fallen, least)) - known
     count = np.maximum(np.sum(fallen * np.arange(1, x.size + 1) > excess), 1)
-    tau = np.take(excess, count - 1) / count
+    tau = take(excess, count - 1) / count
     support = at > tau
     size = np.maximum(np.sum(support), 1)
     moved = x - shift
