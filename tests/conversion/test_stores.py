@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import adjoint as ad
+from adjoint.base.errors import TraceError
 
 X = np.array([1.0, 2.7])
 
@@ -120,3 +121,81 @@ def test_a_function_inside_a_loop_reads_what_was_written(reader) -> None:
         np.testing.assert_allclose(ad.jit(f)(X, b), f(X, b), rtol=1e-13)
     stacked = ad.jit(ad.vmap(f, in_axes=(None, 0)))(X, np.array([-1.0, 1.0]))
     np.testing.assert_allclose(stacked, [f(X, -1.0), f(X, 1.0)], rtol=1e-13)
+
+
+MAKING = {
+    "ufunc": lambda x, b: np.sin(x),
+    "subtract": lambda x, b: np.subtract(x, 1.0),
+    "absolute": lambda x, b: abs(x),
+    "tile": lambda x, b: np.tile(x, 2),
+    "roll": lambda x, b: np.roll(x, 1),
+    "row": lambda x, b: np.outer(x, x)[0],
+    "index": lambda x, b: x[[2, 0, 1]],
+    "mask": lambda x, b: x[np.array([True, False, True])],
+    "draw": lambda x, b: np.random.default_rng(0).normal(size=3),
+    "own": lambda x, b: own_function(x),
+    "span": lambda x, b: np.linspace(0.0, 1.0, 3),
+}
+
+
+def own_function(x):
+    y = np.cos(x)
+    return np.exp(y) - 1.0
+
+
+def written_by_name(x, b, make):
+    z = make(x, b)
+    z[0] = b * b
+    z[1:] *= b
+    return np.sum(z * z)
+
+
+def written_by_view(x, b, make):
+    w = make(x, b)
+    z = w[1:]
+    z -= b * x[0]
+    z[0] = b
+    return np.sum(w * w)
+
+
+def written_in_a_loop(x, b, make):
+    z = make(x, b)
+    n = 0
+    while n < 3:
+        z -= b * z[0]
+        n += 1
+    return np.sum(z * z)
+
+
+@pytest.mark.parametrize("make", MAKING.values(), ids=MAKING)
+@pytest.mark.parametrize("f", [written_by_name, written_by_view, written_in_a_loop])
+def test_an_array_that_a_call_or_an_index_made_takes_traced_values(f, make) -> None:
+    """b is traced alone: what is made of x is plain, or of the compiled function around."""
+    x, b, h = np.array([0.4, 1.3, 0.8]), 0.7, 1e-6
+    expected = (f(x, b + h, make) - f(x, b - h, make)) / (2 * h)
+    gradient = ad.grad(lambda b, x: f(x, b, make))
+    for found in (gradient(b, x), ad.jit(gradient)(b, x), ad.vmap(gradient, in_axes=(0, None))(np.array([b]), x)[0]):
+        assert found == pytest.approx(expected, rel=1e-7)
+
+
+def test_an_array_that_somebody_else_holds_is_not_taken_for_new() -> None:
+    class Holder:
+        def __init__(self):
+            self.array = np.zeros(3)
+
+        def part(self):
+            return self.array[:2]
+
+    holder, kept = Holder(), [np.zeros(3)]
+    for read in (lambda x: holder.array, lambda x: holder.part(), lambda x: kept[0], lambda x: np.asarray(x)):
+
+        def f(b, x, read=read):
+            z = read(x)
+            z[0] = b
+            return np.sum(z)
+
+        for gradient in (ad.grad(f), ad.jit(ad.grad(f))):
+            with pytest.raises(TraceError):
+                gradient(0.7, np.ones(3))
+    assert not holder.array.any()
+    assert not kept[0].any()

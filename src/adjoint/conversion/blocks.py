@@ -308,7 +308,25 @@ def _is_global(node: ast.FunctionDef, name: str) -> bool:
 
 
 def _written_into(body: Sequence[ast.stmt]) -> set[str]:
-    """Names of what is written to by items or in place."""
-    targets = [n.value for n in walk_scope(body) if isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Store)]
-    targets += [n.target for n in walk_scope(body) if isinstance(n, ast.AugAssign)]
-    return {t.id for t in targets if isinstance(t, ast.Name)}
+    """Names of what is written to by items or in place, also by the name of a view."""
+    nodes = list(walk_scope(body))
+    targets = [n.value for n in nodes if isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Store)]
+    targets += [n.target for n in nodes if isinstance(n, ast.AugAssign)]
+    names = {t.id for t in targets if isinstance(t, ast.Name)}
+    views = [(t.id, _viewed(n.value)) for n in nodes if isinstance(n, ast.Assign) for t in n.targets
+             if isinstance(t, ast.Name)]  # fmt: skip
+    while new := {below for name, below in views if name in names and below is not None} - names:
+        names |= new
+    return names
+
+
+def _viewed(value: ast.expr) -> str | None:
+    """The name of what a value may be a view of: w of w, w[1:], w.T and w.reshape(2, 3)."""
+    while not isinstance(value, ast.Name):
+        if isinstance(value, ast.Call):
+            value = value.func
+        elif isinstance(value, ast.Subscript | ast.Attribute):
+            value = value.value
+        else:
+            return None
+    return value.id

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numbers
 import operator
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -266,8 +267,35 @@ for _cls in (np.float64, np.float32, np.float16, np.complex128, np.complex64, np
 
 
 def fresh(array: Any) -> Any:
-    """A new array that an operator made, and that is written to later: of traced values, it is of what runs."""
-    return constant(array) if isinstance(array, Tracer) and array.ndim else made_here(array)
+    """What is written to later: a new array, to which nobody else refers; of traced values, it is of what runs."""
+    is_plain = type(array) is np.ndarray
+    if not (is_plain or isinstance(array, Tracer)) or not array.ndim or sys.getrefcount(array) > _ALONE:
+        return array
+    if not is_plain:
+        return constant(array) if _is_alone_below(array) else array
+    if array.base is not None:
+        if type(array.base) is not np.ndarray or sys.getrefcount(array.base) > _ALONE_BELOW:
+            return array
+        made_here(array.base)  # further views know it alone
+    return made_here(array)
+
+
+def _is_alone_below(view: Any) -> bool:
+    """Whether nobody else refers to what a traced value is a view of."""
+    while hasattr(view, "_base"):
+        if sys.getrefcount(view._base[0]) > _ALONE_BELOW:
+            return False
+        view = view._base[0]
+    return True
+
+
+def _references(array: Any) -> int:
+    return sys.getrefcount(array)
+
+
+_view = np.empty(2)[:1]
+# how many references the interpreter counts to a result that is handed over at once, and to the array below a view
+_ALONE, _ALONE_BELOW = _references(np.empty(1)), sys.getrefcount(_view.base)
 
 
 def is_plain_number(value: Any) -> bool:

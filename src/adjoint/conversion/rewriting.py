@@ -250,12 +250,12 @@ class ExpressionRewriter(ast.NodeTransformer):
     # ------------------------------------------------------------------ stores
 
     def visit_Assign(self, node: ast.Assign) -> Any:
-        is_new = isinstance(node.value, ast.BinOp | ast.UnaryOp)
+        is_array = isinstance(node.value, ast.BinOp | ast.UnaryOp | ast.Call | ast.Subscript)
         node.value = self._noted(node.value) if self.native else self.visit(node.value)
         if any(isinstance(target, ast.Tuple | ast.List) for target in node.targets):
             node.value = self.iterated(node.value)
         if all(self._is_plain(target) for target in node.targets):
-            return self._fresh(node) if is_new else node
+            return self._fresh(node) if is_array else node
         if len(node.targets) == 1 and not isinstance(node.targets[0], ast.Tuple | ast.List):
             return self._store(node.targets[0], node.value, node)
         name = self.new_name("value")
@@ -317,7 +317,7 @@ class ExpressionRewriter(ast.NodeTransformer):
         return isinstance(target, ast.Starred) and self._is_plain(target.value)
 
     def _fresh(self, node: ast.Assign) -> ast.Assign:
-        """A new array made by an operator is noted: it may be written to later."""
+        """A new array, made by an operator, a call or an index, is noted: it may be written to later."""
         target = node.targets[0]
         if isinstance(target, ast.Name) and target.id in self.written_into:
             node.value = helper("fresh", node.value, like=node.value)
