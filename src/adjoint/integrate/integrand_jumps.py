@@ -10,6 +10,7 @@ import numpy as np
 from adjoint.api.control_flow import cond
 from adjoint.integrate.derivative import detach
 from adjoint.integrate.quadrature.jumps import may_jump, mean_size, warn_of_jumps
+from adjoint.integrate.quadrature.statuses import Doubts
 from adjoint.integrate.stepping import Ending, Plan, Settings, run
 from adjoint.integrate.system import System
 from adjoint.ops.custom import Attach
@@ -19,6 +20,7 @@ from adjoint.simplify.dead_code import drop_dead_code
 from adjoint.transform.custom import BatchedRule
 
 __all__ = ["watch_integrand"]
+DOUBTS = Doubts("integrate.solve", "warn")
 
 PARTS = 64  # of the path: between them it is taken for straight lines
 REMEDY = (
@@ -86,5 +88,5 @@ class _Watch:
         segments = first, np.where(is_marked, first, last)
         there = lambda t: t
         mean = mean_size(values, there, at)
-        warn_of_jumps("integrate.solve", values, there, segments, mean, REMEDY, words="the integrand jumps near t")
+        warn_of_jumps(DOUBTS, values, there, segments, mean, REMEDY, words="the integrand jumps near t")
         return np.bool_(True)

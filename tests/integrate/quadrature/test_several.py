@@ -184,3 +184,14 @@ def test_samples_that_are_not_finite_are_told_of() -> None:
     with np.errstate(all="ignore"):
         found = integrate.monte_carlo(lambda x: np.log(x[0] - 0.5), [0.0], [1.0], 64, ad.random.default_rng(0))
     assert found.status == "not finite"
+
+
+def test_a_thin_ridge_is_followed_to_its_ends() -> None:
+    """∂/∂t of a steep front is a ridge, which falls between the nodes of large boxes."""
+    width = 0.01
+    front = lambda t: (
+        integrate.cubature(
+            lambda x: np.tanh((x[0] + x[1] - 2.0 * t) / width), np.zeros(2), np.ones(2), rtol=1e-4, atol=1e-6
+        ).value
+    )
+    assert ad.grad(front)(0.43) == pytest.approx(-2.0 * 0.86 * 2.0, rel=1e-3)

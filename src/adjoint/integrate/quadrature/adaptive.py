@@ -30,6 +30,7 @@ from adjoint.program.types import Value
 
 __all__ = [
     "CONVERGED",
+    "LOOKING",
     "MAX_INTERVALS",
     "NOT_FINITE",
     "NO_PROGRESS",

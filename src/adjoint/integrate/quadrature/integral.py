@@ -17,22 +17,27 @@ import numpy as np
 from adjoint import tree
 from adjoint.api.gradients import vmap
 from adjoint.base.errors import SolveError
-from adjoint.base.source import user_facing, warn_user
+from adjoint.base.source import user_facing
 from adjoint.debug import check
 from adjoint.implicit.vectors import to_arrays, to_vector
 from adjoint.integrate.derivative import detach, record_flat, types_of
 from adjoint.integrate.elsewhere import INTEGRAL, explain_name
 from adjoint.integrate.quadrature.adaptive import (
     CONVERGED,
-    MAX_INTERVALS,
-    NO_PROGRESS,
-    NOT_FINITE,
     Computed,
     Substitution,
     integrate_adaptively,
 )
 from adjoint.integrate.quadrature.jumps import NAME, may_jump, mean_size, segments_of, warn_of_jumps
-from adjoint.integrate.quadrature.reading import read_count, read_end, read_integrand, read_points, read_tolerances
+from adjoint.integrate.quadrature.reading import (
+    reachable,
+    read_count,
+    read_end,
+    read_integrand,
+    read_points,
+    read_tolerances,
+)
+from adjoint.integrate.quadrature.statuses import LEGEND, STATUSES, Doubts, advise
 from adjoint.linear.solvers.answer import Coded
 from adjoint.ops.custom import Attach
 from adjoint.program.program import Program, interpret
@@ -45,16 +50,6 @@ __all__ = ["Integral", "Quadrature", "inner", "integrate_program", "is_known_fin
 
 METHODS = ("gauss-kronrod", "tanh-sinh", "clenshaw-curtis", "gauss")
 ADAPTIVE = ("gauss-kronrod", "clenshaw-curtis")
-STATUSES = ("converged", "max intervals", "no further progress", "not finite")
-ADVICE = {
-    MAX_INTERVALS: "f is rough or oscillates: give a larger max_intervals, name its jumps and kinks as points=, or use "
-    "method='tanh-sinh' for singularities at the ends.",
-    NO_PROGRESS: "Rounding hides what is left, or f is not integrable: ask for a looser rtol, or look at f near its "
-    "singularities; where numbers are too far apart next to one, substitute such that it lies at 0.",
-    NOT_FINITE: "NaN or infinity came out of f: name singularities as points=, or use method='tanh-sinh', which does "
-    "not ask for the ends.",
-}
-_LEGEND = ", ".join(f"{code} {words}" for code, words in enumerate(STATUSES))
 
 
 @final
@@ -93,13 +88,13 @@ class Integral(Coded):
         """What to do, in words; empty when all is well."""
         if isinstance(self.code, Tracer):
             return ""
-        return " ".join(ADVICE[int(code)] for code in np.unique(np.asarray(self.code)) if int(code) in ADVICE)
+        return " ".join(filter(None, (advise(self.method, int(code)) for code in np.unique(np.asarray(self.code)))))
 
     def raise_if_failed(self) -> Integral:
         """Itself if it converged, else an error with the advice."""
         if isinstance(self.code, Tracer):
             check(np.all(self.code == CONVERGED), f"{self.method}: the integral was not found (status {{}} of "
-                  f"{_LEGEND}); the error is {{}}", self.code, self.error)  # fmt: skip
+                  f"{LEGEND}); the error is {{}}", self.code, self.error)  # fmt: skip
         elif not np.all(np.asarray(self.code) == CONVERGED):
             raise SolveError(
                 f"{self.method}: {self.status}; the error is {np.max(np.asarray(self.error)):.3g}. {self.advice}"
@@ -124,7 +119,7 @@ class Quadrature:
     rtol: float
     atol: float
     most: int
-    title: str = "integrate.quad"
+    doubts: Doubts
 
 
 def _values(program: Program, theta: Sequence[Value], x: Value) -> list[Value]:
@@ -199,7 +194,7 @@ class IntegralRule:
             def back(x: Value, unused: Value, *given: Value) -> list[Value]:
                 found = pulled(program, [x, unused, *given[:n]], [False, False, *needed], given[n:])
                 kept = [(ct, v) for ct, v, w in zip(found[2:], given[:n], needed, strict=True) if w]
-                return [0.0 * x + (np.zeros(v.shape, v.dtype) if ct is None else ct) for ct, v in kept]
+                return [(0.0 * x + (0.0 * v if ct is None else ct)).astype(v.dtype) for ct, v in kept]
 
             x = np.float64(0.0)
             made, captured = record_flat(back, types_of([x, x, *theta, *cts]))
@@ -221,20 +216,11 @@ class IntegralRule:
         return BatchedRule(self, tuple(mapped), size)
 
     def _integrate(self, program: Program, a: Value, b: Value, points: Value, theta: Sequence[Value]) -> list[Value]:
-        """The integral of a derivative. Nobody sees its status: on plain values a warning tells what is not found.
-
-        Where the integral itself was not found either, its own status says so.
-        """
+        """The integral of a derivative."""
         values, found = integrate_program(program, self.how, a, b, points, theta)
-        if has_lost_digits(values, found, self.how.atol):
-            plain = detach(theta[: len(self.program.inputs) - 2])
-            _, itself = integrate_program(self.program, self.how, primal(a), primal(b), primal(points), plain)
-            code = int(np.asarray(primal(found.code)))
-            if int(np.asarray(primal(itself.code))) == CONVERGED:
-                warn_user(
-                    f"{self.how.title}: the integral of the derivative of f was not found ({STATUSES[code]}; its error "
-                    f"is {float(np.asarray(primal(found.error))):.3g}). {ADVICE[code]}"
-                )
+        plain = detach([a, b, points, *theta[: len(self.program.inputs) - 2]])
+        itself = lambda: integrate_program(self.program, self.how, *plain[:3], plain[3:])[1]
+        self.how.doubts.of_a_derivative(values, found, self.how.atol, itself)
         return values
 
     def _may_be_finite(self, is_first: bool) -> bool:
@@ -273,7 +259,7 @@ class IntegralRule:
 
     def _look_for_jumps(self, xs: Sequence[Value], active: Sequence[bool]) -> None:
         """Warn where f jumps without a breakpoint: the derivative of the position is lost."""
-        if not may_jump(self.program, (False, False, *active)):
+        if self.how.doubts.are_ignored or not may_jump(self.program, (False, False, *active)):
             return
         a, b, points, *theta = detach(list(xs))
         _, found = integrate_program(self.program, self.how, a, b, points, theta)
@@ -286,16 +272,7 @@ class IntegralRule:
         mean = mean_size(values, there, around)
         initial = max(2, self.how.points + 1) if self.how.method in ADAPTIVE else 0
         begin, end, count = segments_of(found, named, initial, mean * np.abs(last - first))
-        warn_of_jumps(self.how.title, values, there, (begin, end), mean, NAME, count)
-
-
-def has_lost_digits(values: Sequence[Value], found: Computed, atol: float) -> bool:
-    """Whether an integral is known to have less than six digits: on plain values only."""
-    code, error, *known = [primal(v) for v in (found.code, found.error, *values)]
-    if any(isinstance(v, Tracer) for v in (code, error, *known)) or int(np.asarray(code)) == CONVERGED:
-        return False
-    size = max(float(np.max(np.abs(np.asarray(v)), initial=0.0)) for v in known)
-    return not float(np.asarray(error)) <= max(atol, 1e-6 * size)
+        warn_of_jumps(self.how.doubts, values, there, (begin, end), mean, NAME, count)
 
 
 def _select(program: Program, start: int) -> Program:
@@ -341,6 +318,7 @@ def quad(
     atol: float = 1e-12,
     method: str = "gauss-kronrod",
     max_intervals: int = 200,
+    check: str = "warn",
 ) -> Integral:
     """∫ f(x, *args) dx from a to b, where f returns a number, an array, or any tree of them, real or complex.
 
@@ -353,6 +331,9 @@ def quad(
 
     `method` "gauss-kronrod" (21 nodes, the worst interval is halved) is for smooth functions, "clenshaw-curtis" the
     same with nodes at the ends, "tanh-sinh" for singularities at the ends, "gauss" a fixed rule of 20 nodes.
+
+    `check` is what happens where a derivative may be wrong, since f jumps at a place that moves or the integral of the
+    derivative is not found: "warn", "raise" or "ignore".
 
     ```python
     charge = lambda c, start: ad.integrate.quad(lambda x: c / (1 + x**2), start, np.inf).value
@@ -378,7 +359,7 @@ def quad(
     may_be_infinite = any(isinstance(v, TRACED) and not is_known_finite(v) for v in (low, high))
     kinds = [np.float64(0.0) if isinstance(v, TRACED) else v for v in (low, high)]
     substitution = Substitution("any") if may_be_infinite else Substitution.of(float(kinds[0]), float(kinds[1]))
-    how = Quadrature(method, substitution, len(inner), *tolerances, most, title)
+    how = Quadrature(method, substitution, len(inner), *reachable(tolerances, made), most, Doubts(title, check))
     cuts = np.stack(inner) if inner else np.zeros(0)
     values, found = integrate_program(made.program, how, low, high, cuts, made.theta)
     values = values if sign > 0 else [-v for v in values]

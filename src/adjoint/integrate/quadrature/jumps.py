@@ -9,9 +9,9 @@ import numpy as np
 
 from adjoint.api.control_flow import cond
 from adjoint.api.gradients import vmap
-from adjoint.base.source import warn_user
 from adjoint.debug import callback
 from adjoint.integrate.quadrature.adaptive import Computed
+from adjoint.integrate.quadrature.statuses import Doubts
 from adjoint.linear.solvers.iteration import both, loop
 from adjoint.ops.control.call import Call
 from adjoint.ops.control.cond import Cond
@@ -180,7 +180,7 @@ class _Halved(NamedTuple):
 
 
 def warn_of_jumps(
-    title: str, values: Callable[[Value], Value], there: Callable[[Value], Value], segments: tuple[Value, Value],
+    doubts: Doubts, values: Callable[[Value], Value], there: Callable[[Value], Value], segments: tuple[Value, Value],
     mean: Value, remedy: str, count: Value | None = None, words: str = "f jumps near x",
 ) -> None:  # fmt: skip
     """Warn, whenever the program runs, where f jumps on one of the segments from a point to another.
@@ -211,7 +211,7 @@ def warn_of_jumps(
         _, found, position = loop(lambda now: both(now[0] < last, np.logical_not(now[1])), look_on, start)
 
     def tell() -> Value:
-        callback(lambda x: _warn(title, x, remedy, words), there(position))
+        callback(lambda x: _tell(doubts, x, remedy, words), there(position))
         return np.bool_(True)
 
     cond(found, tell, lambda: np.bool_(False))
@@ -245,6 +245,6 @@ def _halve_again_and_again(look: Callable[..., list[Value]], start: _Halved, hig
     return end.a, distance(end.u, end.v) > high
 
 
-def _warn(title: str, x: Any, remedy: str, words: str) -> None:
+def _tell(doubts: Doubts, x: Any, remedy: str, words: str) -> None:
     shown = np.array2string(np.asarray(x), precision=6) if np.ndim(x) else f"{float(x):.6g}"
-    warn_user(f"{title}: {words} = {shown}, and its derivative does not know that the jump moves. {remedy}")
+    doubts.say(f"{words} = {shown}, and its derivative does not know that the jump moves. {remedy}")

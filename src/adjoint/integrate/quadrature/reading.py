@@ -14,7 +14,18 @@ from adjoint.integrate.system import Arguments, read_state, trace_function
 from adjoint.program.trace import TRACED
 from adjoint.program.types import Value
 
-__all__ = ["read_box", "read_count", "read_end", "read_function", "read_integrand", "read_points", "read_tolerances"]
+__all__ = [
+    "reachable",
+    "read_box",
+    "read_count",
+    "read_end",
+    "read_function",
+    "read_integrand",
+    "read_points",
+    "read_tolerances",
+]
+
+EPS = float(np.finfo(np.float64).eps)
 
 
 def read_function(title: str, f: Any, args: Any, words: str = "f(x, *args)") -> Callable[..., Any]:
@@ -103,6 +114,12 @@ def read_tolerances(title: str, rtol: Any, atol: Any) -> tuple[float, float]:
     if not (rtol >= 0 and atol >= 0 and rtol + atol > 0):
         raise ValueError(f"{title}: rtol is {rtol} and atol {atol}; one of them must be above zero, none below.")
     return float(rtol), float(atol)
+
+
+def reachable(tolerances: tuple[float, float], made: Any) -> tuple[float, float]:
+    """rtol and atol, where f has a precision that reaches them: sums of single numbers are no better than these are."""
+    eps = min(float(np.finfo(t.dtype).eps) for t in made.types)
+    return (max(tolerances[0], 8.0 * eps) if eps > EPS else tolerances[0]), tolerances[1]
 
 
 def read_count(title: str, name: str, value: Any) -> int:

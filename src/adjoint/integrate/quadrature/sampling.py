@@ -23,6 +23,7 @@ from adjoint.integrate.quadrature.adaptive import CONVERGED, NOT_FINITE
 from adjoint.integrate.quadrature.integral import Integral
 from adjoint.integrate.quadrature.jumps import SEGMENTS, STAND_STILL, may_jump, mean_size, warn_of_jumps
 from adjoint.integrate.quadrature.reading import read_box, read_count, read_function, read_integrand
+from adjoint.integrate.quadrature.statuses import Doubts
 from adjoint.ops.custom import Attach
 from adjoint.optimize.iteration import as_code
 from adjoint.program.program import Program, interpret
@@ -40,7 +41,7 @@ class _Watched:
     """
 
     program: Program
-    title: str
+    doubts: Doubts
 
     def push(self, xs: Sequence[Value], dxs: Sequence[Value]) -> Sequence[Value]:
         self._look(xs, [dx is not None for dx in dxs])
@@ -55,7 +56,7 @@ class _Watched:
 
     def _look(self, xs: Sequence[Value], active: Sequence[bool]) -> None:
         ends_active, theta_active = active[0] or active[1], active[2:-1]
-        if not may_jump(self.program, (False, ends_active, *theta_active)):
+        if self.doubts.are_ignored or not may_jump(self.program, (False, ends_active, *theta_active)):
             return
         low, high, *theta, unit = detach(list(xs))
         there = lambda u: low + (high - low) * u
@@ -71,15 +72,15 @@ class _Watched:
             chosen = np.concatenate([steepest, some])
             points = unit + 0 * chosen[0]  # traced, if the places are
             segments = points[chosen], points[chosen + 1]
-            warn_of_jumps(self.title, values, there, segments, mean_size(values, there, unit), STAND_STILL)
+            warn_of_jumps(self.doubts, values, there, segments, mean_size(values, there, unit), STAND_STILL)
 
 
-def _averages(title: str, f: Callable[..., Any], args: Any, low: Value, high: Value, unit: Value) -> Any:
+def _averages(doubts: Doubts, f: Callable[..., Any], args: Any, low: Value, high: Value, unit: Value) -> Any:
     """f at points of the unit cube, moved into the box, times its volume."""
     floats = lambda x, *given: tree.map(lambda leaf: 1.0 * leaf, f(x, *given))
-    made = read_integrand(title, floats, args, np.zeros(low.shape[0]))
+    made = read_integrand(doubts.title, floats, args, np.zeros(low.shape[0]))
     given = [low, high, *made.theta]
-    a, b, *theta = Attach(_Watched(made.program, title), len(given))(*detach(given), *given, unit)
+    a, b, *theta = Attach(_Watched(made.program, doubts), len(given))(*detach(given), *given, unit)
     volume = np.prod(b - a)
     values = vmap(lambda u: tuple(interpret(made.program, [np.float64(0.0), a + (b - a) * u, *theta])))(unit)
     return tree.unflatten(made.structure, [volume * leaf for leaf in values])
@@ -99,8 +100,12 @@ def _read(title: str, f: Any, args: Any, low: Any, high: Any, n: Any, rng: Any) 
 
 
 @user_facing
-def monte_carlo(f: Callable[..., Any], low: Any, high: Any, n: int, rng: Any, *, args: Sequence[Any] = ()) -> Integral:
+def monte_carlo(
+    f: Callable[..., Any], low: Any, high: Any, n: int, rng: Any, *, args: Sequence[Any] = (), check: str = "warn",
+) -> Integral:  # fmt: skip
     """∫ f(x, *args) dx over a box by n random points of `rng`, with the standard error.
+
+    `check` is what happens where the derivative misses a jump that moves: "warn", "raise" or "ignore".
 
     ```python
     rng = ad.random.default_rng(0)
@@ -111,7 +116,7 @@ def monte_carlo(f: Callable[..., Any], low: Any, high: Any, n: int, rng: Any, *,
     run, a, b, n = _read("integrate.monte_carlo", f, args, low, high, n, rng)
     if n < 2:
         raise ValueError(f"integrate.monte_carlo: n is {n}; at least two points tell an error.")
-    values = _averages("integrate.monte_carlo", run, args, a, b, rng.uniform(size=(n, a.shape[0])))
+    values = _averages(Doubts("integrate.monte_carlo", check), run, args, a, b, rng.uniform(size=(n, a.shape[0])))
     mean = tree.map(lambda leaf: np.mean(leaf, axis=0), values)
     spread = tree.map(
         lambda leaf: np.sqrt(np.mean(np.abs(leaf - np.mean(leaf, axis=0)) ** 2, axis=0) / (n - 1)), values
@@ -122,9 +127,11 @@ def monte_carlo(f: Callable[..., Any], low: Any, high: Any, n: int, rng: Any, *,
 @user_facing
 def qmc(
     f: Callable[..., Any], low: Any, high: Any, n: int, rng: Any, *, args: Sequence[Any] = (), repeats: int = 8,
-    points: str = "sobol",
+    points: str = "sobol", check: str = "warn",
 ) -> Integral:  # fmt: skip
     """∫ f(x, *args) dx over a box by `repeats` times n quasi-random points ("sobol" or "halton"), with the error.
+
+    `check` is as in `monte_carlo`.
 
     ```python
     rng = ad.random.default_rng(0)
@@ -146,7 +153,7 @@ def qmc(
     unit = plain.random(n) if points == "halton" or n & (n - 1) == 0 else plain.random(1 << (n - 1).bit_length())[:n]
     shifts = rng.uniform(size=(repeats, 1, dimension))
     moved = np.mod(unit + 0.5 / n + shifts, 1.0)
-    values = _averages("integrate.qmc", run, args, a, b, np.reshape(moved, (-1, dimension)))
+    values = _averages(Doubts("integrate.qmc", check), run, args, a, b, np.reshape(moved, (-1, dimension)))
     each = tree.map(lambda leaf: np.mean(np.reshape(leaf, (repeats, n, *leaf.shape[1:])), axis=1), values)
     mean = tree.map(lambda leaf: np.mean(leaf, axis=0), each)
     spread = tree.map(

@@ -21,6 +21,7 @@ from adjoint.implicit.vectors import to_arrays, to_vector
 from adjoint.integrate.derivative import detach, record_flat, types_of
 from adjoint.integrate.quadrature.adaptive import (
     CONVERGED,
+    LOOKING,
     MAX_INTERVALS,
     NO_PROGRESS,
     NOT_FINITE,
@@ -39,6 +40,7 @@ from adjoint.integrate.quadrature.reading import (
     read_integrand,
     read_tolerances,
 )
+from adjoint.integrate.quadrature.statuses import Doubts
 from adjoint.linear.solvers.iteration import both, either, loop, with_entry
 from adjoint.ops.custom import Attach
 from adjoint.optimize.iteration import as_code
@@ -53,12 +55,12 @@ __all__ = ["cubature", "nquad"]
 @user_facing
 def nquad(
     f: Callable[..., Any], ranges: Sequence[Any], *, args: Sequence[Any] = (), rtol: float = 1e-9, atol: float = 1e-11,
-    method: str = "gauss-kronrod",
+    method: str = "gauss-kronrod", check: str = "warn",
 ) -> Integral:  # fmt: skip
     """∫ … ∫ f(x₀, x₁, …, *args) dx₀ dx₁ …, where `ranges` has a pair (a, b) for each, or a function of the later ones.
 
     As SciPy has it: ranges[0] is that of the innermost integral and may depend on x₁, x₂, …. Inner integrals are ten
-    times as accurate as outer ones.
+    times as accurate as outer ones. `check` is as in `quad`.
 
     ```python
     width = lambda y: np.sqrt(1.0 - y * y)
@@ -78,7 +80,8 @@ def nquad(
         """The integral over the variables up to a level, at given later ones, and that of errors of failed ones."""
         a, b = _read_range(title, level, ranges[level], later)
         factor = 10.0 ** (level - last)
-        how = {"args": later, "rtol": factor * tolerances[0], "atol": factor * tolerances[1], "method": method}
+        how = {"args": later, "rtol": factor * tolerances[0], "atol": factor * tolerances[1], "method": method,
+               "check": check}  # fmt: skip
         if level == 0:
             return quad(lambda x, *later: run(x, *later, *args), a, b, **how), 0.0
 
@@ -113,6 +116,7 @@ def _read_range(title: str, level: int, given: Any, later: tuple[Any, ...]) -> t
 
 
 MOST_DIMENSIONS = 15
+LARGE = 4.0  # times the mean volume: boxes in which something may lie between all nodes
 LOOKED_AT = 32  # boxes with the largest errors: jumps are there
 # Genz and Malik's nodes: λ₂² = 9/70, λ₃² = λ₄² = 9/10, λ₅² = 9/19.
 _L2, _L4, _L5 = (9 / 70) ** 0.5, (9 / 10) ** 0.5, (9 / 19) ** 0.5
@@ -160,6 +164,7 @@ def _cube(f: Callable[[Value], Value], low: Any, high: Any, rtol: float, atol: f
         return fine, np.max(np.abs(fine - coarse)), axis, mass
 
     v, e, axis, mass = measure(low, high)
+    whole = np.abs(np.prod(high - low))
     like = e + 0.0 * low[0]
     lows = with_entry(make_zeros((most, n), np.float64, like), 0, low)
     highs = with_entry(make_zeros((most, n), np.float64, like), 0, high)
@@ -167,18 +172,20 @@ def _cube(f: Callable[[Value], Value], low: Any, high: Any, rtol: float, atol: f
     errors = with_entry(make_zeros((most,), np.float64, like), 0, e)
     masses = with_entry(make_zeros((most,), np.float64, like), 0, mass)
     axes = with_entry(make_zeros((most,), np.int64, like), 0, axis)
+    volumes = with_entry(make_zeros((most,), np.float64, like), 0, whole)
 
-    def judge(values: Value, errors: Value, masses: Value, count: Value) -> Value:
+    def judge(values: Value, errors: Value, masses: Value, volumes: Value, count: Value) -> Value:
         total, error = np.sum(values, axis=0), np.sum(errors)
         small = error <= np.maximum(atol, rtol * np.max(np.abs(total)))
         unseen = both(is_unseen(error, np.sum(masses), rtol, count, most), np.all(low != high))
-        code = either(small, either(unseen, RUNNING, CONVERGED), either(count >= most, MAX_INTERVALS, RUNNING))
+        large = both(np.max(volumes) * count > LARGE * whole, count < most)
+        found = either(unseen, RUNNING, either(large, LOOKING, CONVERGED))
+        code = either(small, found, either(count >= most, MAX_INTERVALS, RUNNING))
         return as_code(either(both(np.all(np.isfinite(total)), np.isfinite(error)), code, NOT_FINITE))
 
     def step(now: Any) -> Any:
-        lows, highs, values, errors, masses, axes, count, _ = now
-        volumes = np.abs(np.prod(highs - lows, axis=1))
-        worst = np.argmax(np.where(np.max(errors) == 0, volumes, errors))
+        lows, highs, values, errors, masses, volumes, axes, count, code = now
+        worst = np.argmax(np.where(np.logical_or(code == LOOKING, np.max(errors) == 0), volumes, errors))
         a, b, cut = lows[worst] + 0.0, highs[worst] + 0.0, axes[worst] + 0
         middle = 0.5 * (a + b)
         chosen = np.arange(n) == cut
@@ -186,12 +193,15 @@ def _cube(f: Callable[[Value], Value], low: Any, high: Any, rtol: float, atol: f
         v2, e2, k2, m2 = measure(np.where(chosen, middle, a), b)
         put = lambda array, first, second: with_entry(with_entry(array, worst, first), count, second)
         values, errors, axes = put(values, v1, v2), put(errors, e1, e2), put(axes, k1, k2)
-        masses = put(masses, m1, m2)
+        masses, half = put(masses, m1, m2), 0.5 * volumes[worst]
+        volumes = put(volumes, half, half)
         lows, highs = put(lows, a, np.where(chosen, middle, a)), put(highs, np.where(chosen, middle, b), b)
-        return lows, highs, values, errors, masses, axes, count + 1, judge(values, errors, masses, count + 1)
+        code = judge(values, errors, masses, volumes, count + 1)
+        return lows, highs, values, errors, masses, volumes, axes, count + 1, code
 
-    start = (lows, highs, values, errors, masses, axes, np.int64(1), judge(values, errors, masses, np.int64(1)))
-    lows, highs, values, errors, _, _, count, code = loop(lambda now: now[7] == RUNNING, step, start)
+    code = judge(values, errors, masses, volumes, np.int64(1))
+    start = (lows, highs, values, errors, masses, volumes, axes, np.int64(1), code)
+    lows, highs, values, errors, *_, count, code = loop(lambda now: now[-1] <= RUNNING, step, start)
     worst = np.argsort(-errors)[:LOOKED_AT]
     there = (worst < count)[:, None]
     ends = np.where(there, lows[worst], low), np.where(there, highs[worst], high)
@@ -205,6 +215,7 @@ class _Cube(NamedTuple):
     atol: float
     most: int
     substitution: Substitution
+    doubts: Doubts
 
 
 class _CubeRule:
@@ -233,8 +244,7 @@ class _CubeRule:
             tangents = Program(derived.inputs, derived.equations, derived.outputs[count:], derived.constants)
             moved = [d for d in dtheta if d is not None]
             result = [
-                r + v
-                for r, v in zip(result, _integrate(tangents, self.how, low, high, [*theta, *moved])[0], strict=True)
+                r + v for r, v in zip(result, self._derivative(tangents, low, high, [*theta, *moved]), strict=True)
             ]
             self._look_for_jumps(xs, active)
         for axis in range(low.shape[0]):
@@ -244,9 +254,17 @@ class _CubeRule:
                     result = [r + sign * tangent[axis] * v for r, v in zip(result, face, strict=True)]
         return result
 
+    def _derivative(self, program: Program, low: Value, high: Value, theta: Sequence[Value]) -> list[Value]:
+        """The integral of a derivative."""
+        values, found = _integrate(program, self.how, low, high, theta)
+        plain = detach([low, high, *theta[: len(self.program.inputs) - 2]])
+        itself = lambda: _integrate(self.program, self.how, *plain[:2], plain[2:])[1]
+        self.how.doubts.of_a_derivative(values, found, self.how.atol, itself)
+        return values
+
     def _look_for_jumps(self, xs: Sequence[Value], active: Sequence[bool]) -> None:
         """Warn where f jumps at a place that moves: along diagonals of the boxes in which the error is largest."""
-        if not may_jump(self.program, (False, False, *active)):
+        if self.how.doubts.are_ignored or not may_jump(self.program, (False, False, *active)):
             return
         low, high, *theta = detach(list(xs))
         _, found = _integrate(self.program, self.how, low, high, theta)
@@ -259,9 +277,7 @@ class _CubeRule:
             types = self.program.output_types
             values = lambda x: to_vector(interpret(self.program, [np.float64(0.0), x, *theta]), types)
             segments = inside(1e-6), inside(1.0 - 1e-6)
-            warn_of_jumps(
-                "integrate.cubature", values, there, segments, mean_size(values, there, inside(0.4)), STAND_STILL
-            )
+            warn_of_jumps(self.how.doubts, values, there, segments, mean_size(values, there, inside(0.4)), STAND_STILL)
 
     def _face(self, axis: int, at: Value, low: Value, high: Value, theta: Sequence[Value]) -> list[Value]:
         """The integral over the face where one variable is fixed."""
@@ -297,10 +313,10 @@ class _CubeRule:
             def back(unused: Value, x: Value, *given: Value) -> list[Value]:
                 found = pulled(program, [unused, x, *given[:n]], [False, False, *needed], given[n:])
                 kept = [(ct, v) for ct, v, w in zip(found[2:], given[:n], needed, strict=True) if w]
-                return [0.0 * x[0] + (np.zeros(v.shape, v.dtype) if ct is None else ct) for ct, v in kept]
+                return [(0.0 * x[0] + (0.0 * v if ct is None else ct)).astype(v.dtype) for ct, v in kept]
 
             made, captured = record_flat(back, types_of([np.float64(0.0), low, *theta, *cts]))
-            parts = iter(_integrate(made, self.how, low, high, [*theta, *cts, *captured])[0])
+            parts = iter(self._derivative(made, low, high, [*theta, *cts, *captured]))
             result[2:] = [next(parts) if w else None for w in needed]
             self._look_for_jumps(xs, needed)
         for number, (end, sign) in enumerate(((low, -1.0), (high, 1.0))):
@@ -316,7 +332,7 @@ class _CubeRule:
 def _integrate(
     program: Program, how: _Cube, low: Value, high: Value, theta: Sequence[Value]
 ) -> tuple[list[Value], Computed]:
-    rtol, atol, most, substitution = how
+    rtol, atol, most, substitution, doubts = how
     types = program.output_types
     a, b, *rest = detach([low, high, *theta])
     size = sum(t.size * (2 if t.dtype.kind == "c" else 1) for t in types)
@@ -329,7 +345,7 @@ def _integrate(
     with np.errstate(all="ignore"):
         if low.shape[0] == 1:
             line = lambda x: tuple(interpret(program, [np.float64(0.0), np.reshape(x, (1,)), *rest]))
-            one = quad(line, a[0], b[0], rtol=rtol, atol=atol)
+            one = quad(line, a[0], b[0], rtol=rtol, atol=atol, check=doubts.check)
             found = Computed(to_vector(list(one.value), types), one.error, one.code, one.evaluations, a, b)
         else:
             found = _cube(f, *substitution.ends(a, b), rtol, atol, most, size)
@@ -341,12 +357,12 @@ def _integrate(
 @user_facing
 def cubature(
     f: Callable[..., Any], low: Any, high: Any, *, args: Sequence[Any] = (), rtol: float = 1e-7, atol: float = 1e-10,
-    max_boxes: int = 4000,
+    max_boxes: int = 4000, check: str = "warn",
 ) -> Integral:  # fmt: skip
     """∫ f(x, *args) dx over the box low ≤ x ≤ high, where x is a vector: adaptive, for 1 to about 8 dimensions.
 
     Corners may be infinite, in a compiled program too. The derivative in `args`, in what f closes over and in the
-    corners is exact, to any order.
+    corners is exact, to any order. `check` is as in `quad`.
 
     ```python
     bell = lambda width: ad.integrate.cubature(lambda x: np.exp(-np.sum(x**2) / width), [0.0, 0.0], [1.0, 1.0]).value
@@ -362,6 +378,8 @@ def cubature(
     tolerances, most = read_tolerances(title, rtol, atol), read_count(title, "max_boxes", max_boxes)
     made = read_integrand(title, f, args, np.zeros(n))
     kind = "finite" if all(is_known_finite(v) for v in ends) else "any"
-    values, found = _integrate(made.program, _Cube(*tolerances, most, Substitution(kind)), *ends, made.theta)
+    values, found = _integrate(
+        made.program, _Cube(*tolerances, most, Substitution(kind), Doubts(title, check)), *ends, made.theta
+    )
     value = tree.unflatten(made.structure, [v if v.shape else v[()] for v in values])
     return Integral(value, found.error, found.code, found.evaluations, f"{title} by Genz and Malik's rule")
