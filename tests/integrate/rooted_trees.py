@@ -75,3 +75,36 @@ def defects(A, b, order: int) -> dict[int, Fraction]:
             largest = max(largest, abs(value - Fraction(1, density(tree))))
         out[p] = largest
     return out
+
+
+def defects_of_pairs(tables, b, order: int) -> dict[int, Fraction]:
+    """The same for a sum of right sides, each with its own A: trees whose nodes have colors."""
+    stages = len(b)
+
+    @cache
+    def inner(tree: Tree) -> list[list]:
+        """Φᵢ of the subtree, for all colorings of what is below its root."""
+        found = [[Fraction(1)] * stages]
+        for child in tree:
+            sums = [[sum((a * w[j] for j, a in enumerate(A[i]) if a), Fraction(0)) for i in range(stages)]
+                    for A in tables for w in inner(child)]  # fmt: skip
+            found = [[x * y for x, y in zip(one, s, strict=True)] for one in found for s in sums]
+        return found
+
+    def defect(tree: Tree, w: list) -> Fraction:
+        return abs(sum((x * y for x, y in zip(b, w, strict=True)), Fraction(0)) - Fraction(1, density(tree)))
+
+    return {p: max(defect(tree, w) for tree in trees(p) for w in inner(tree)) for p in range(1, order + 1)}
+
+
+def defects_of_rosenbrock(alpha, beta, b, order: int) -> dict[int, float]:
+    """The same for a Rosenbrock method: β = α + γ where a node has one child, α where it has more."""
+
+    def inner(tree: Tree):
+        found = 1.0
+        for child in tree:
+            found = found * ((beta if len(tree) == 1 else alpha) @ (inner(child) + 0 * b))
+        return found
+
+    return {p: max(abs(b @ (inner(tree) + 0 * b) - 1 / density(tree)) for tree in trees(p))
+            for p in range(1, order + 1)}  # fmt: skip

@@ -7,6 +7,7 @@ import adjoint as ad
 from adjoint import integrate
 from adjoint.integrate import solving
 from adjoint.integrate.system import System
+from tests.integrate.rooted_trees import defects_of_rosenbrock
 from tests.integrate.stiff_problems import PROBLEMS, relative_error, rober
 
 METHODS = ["rodas4", "rodas5p"]
@@ -31,6 +32,24 @@ def test_all_published_end_values(name, method):
 def test_all_published_end_values_by_low_order(name):
     for tol in (1e-4, 1e-7, 1e-10):
         assert relative_error(name, "rosenbrock23", tol, max_steps=10_000_000) < 30
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_order_conditions(method):
+    """In Hairer and Wanner's α, Γ, b, from the coefficients of u = Γ k: C = 1/γ - Γ⁻¹, A = α Γ⁻¹, m = b Γ⁻¹."""
+    m = integrate.choose(method)
+    s = m.stages
+    A, C = np.zeros((2, s, s))
+    for i in range(1, s):
+        A[i, :i], C[i, :i] = m.A[i], m.C[i]
+    gamma = np.linalg.inv(np.eye(s) / m.gamma - C)
+    alpha, weights = A @ gamma, np.array([*m.A[-1], 1.0])
+    np.testing.assert_allclose(np.sum(alpha, axis=1), m.alpha, atol=1e-13)
+    np.testing.assert_allclose(np.sum(gamma, axis=1), m.sums, atol=1e-13)
+    for row, order in ((weights, m.order), (weights - np.eye(s)[-1], m.order - 1)):  # the last stage is the error
+        found = defects_of_rosenbrock(alpha, alpha + gamma, row @ gamma, order + 1)
+        assert max(found[p] for p in range(1, order + 1)) < 1e-13
+        assert found[order + 1] > 1e-6
 
 
 @pytest.mark.parametrize("method", ["rosenbrock23", *METHODS])

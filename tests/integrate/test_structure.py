@@ -29,6 +29,22 @@ def test_order_and_energy(method):
     assert np.max(drift) < 0.1
 
 
+@pytest.mark.parametrize("method", [pytest.param(m, marks=pytest.mark.sweep) for m in SYMPLECTIC])
+def test_energy_over_a_hundred_thousand_periods(method):
+    """It swings and does not drift: means of 200 late times beside those of 200 early ones."""
+    period, amplitude = 6.7, 1.0
+    span = 1e5 * period
+    late = np.random.default_rng(0).uniform(0.99, 1.0, 200)
+    times = np.sort(np.concatenate([(1 - late) * span, late * span]))
+    q, p = integrate.solve(
+        PENDULUM, (0.0, span), (amplitude, 0.0), method=method, first_step=0.2, save=times, max_steps=4_000_000
+    ).values
+    off = 0.5 * p**2 - np.cos(q) + np.cos(amplitude)
+    early, late = off[:200], off[200:]
+    assert np.max(np.abs(late)) < 1.5 * np.max(np.abs(early)) + 1e-11
+    assert abs(np.mean(late) - np.mean(early)) < 0.3 * np.max(np.abs(early)) + 1e-11
+
+
 @pytest.mark.row("12.6.5-b")
 def test_round_trips_and_flags():
     f = lambda t, s: np.stack([s[0] * (0.5 - 0.4 * s[1]), s[1] * (0.3 * s[0] - 0.6)])

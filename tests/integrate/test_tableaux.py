@@ -1,5 +1,7 @@
 """Order conditions of every table, from rooted trees, exactly where the table is made of fractions."""
 
+from fractions import Fraction
+
 import pytest
 
 from adjoint.integrate import tableaux
@@ -49,6 +51,17 @@ def test_order_conditions(name):
     if embedded is not None:
         hat = [b - e for b, e in zip(table.b, table.error, strict=True)]
         assert all(defect <= bound for defect in defects(table.A, hat, embedded).values())
+
+
+def test_both_estimates_of_dop853():
+    """The weights that the solution is compared with are of orders 5 and 3."""
+    table = tableaux.read_table(tableaux.DOP853, 12, difference=True)
+    fifth = [b - e for b, e in zip(table.b, table.error, strict=True)]
+    third = [Fraction(tableaux.DOP853_THIRD.get(i, "0")) for i in range(12)]
+    for weights, order in ((fifth, 5), (third, 3)):
+        found = defects(table.A, weights, order + 1)
+        assert max(found[p] for p in range(1, order + 1)) < 1e-13
+        assert found[order + 1] > 1e-9
 
 
 @pytest.mark.parametrize("name", ["BOGACKI_SHAMPINE", "DORMAND_PRINCE", "TSITOURAS", "VERNER6"])
