@@ -34,6 +34,8 @@ def test_order_conditions(method):
     bound = 1e-11 if method == "kencarp5" else 1e-12  # as far as it is published
     fractions = lambda A: [[Fraction(x) for x in row] for row in A]
     for A, b, order in tables:
+        sums = [sum(row) for row in A]
+        np.testing.assert_allclose(sums, [chosen.c[i] if A[i] else 0.0 for i in range(len(A))], rtol=0, atol=bound)
         found = defects(fractions(A), [Fraction(x) for x in b], order)
         assert max(found.values()) < bound
     if chosen.explicit:

@@ -28,6 +28,7 @@ def test_order_conditions():
     chosen = integrate.choose("radau")
     A, b = [[Fraction(x) for x in row] for row in chosen.A], [Fraction(x) for x in chosen.b]
     assert max(defects(A, b, 5).values()) < 1e-14
+    np.testing.assert_allclose(np.sum(chosen.A, axis=1), chosen.c, rtol=0, atol=1e-14)
     R = integrate.stability_function("radau")
     assert abs(R(-1e8)) < 1e-7
     z = 0.3
