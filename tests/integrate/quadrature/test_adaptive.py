@@ -128,7 +128,7 @@ PEAKS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("width", [1e-2, 1e-3, 1e-4])
+@pytest.mark.parametrize("width", [*[pytest.param(w, marks=pytest.mark.sweep) for w in (1e-2, 1e-3)], 1e-4])
 @pytest.mark.parametrize("name", PEAKS)
 def test_narrow_peaks_are_found(name: str, width: float) -> None:
     f, exact = PEAKS[name]
