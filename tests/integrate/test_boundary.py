@@ -100,7 +100,11 @@ def test_compiled_and_batched_on_the_given_mesh():
     assert abs(ad.jit(middle)(1.0) - exact[1]) < 1e-7
     assert np.allclose(ad.vmap(middle)(rates), exact, atol=1e-7)
     assert np.allclose(ad.jit(ad.vmap(ad.grad(middle)))(rates), [ad.grad(middle)(r) for r in rates], rtol=1e-6)
-    coarse = ad.jit(lambda lam: solve_boundary(bratu, ENDS, mesh[::8], np.zeros((5, 2)), args=(lam,)))(1.0)
+    rough = lambda lam: solve_boundary(bratu, ENDS, mesh[::8], np.zeros((5, 2)), args=(lam,))
+    with pytest.warns(RuntimeWarning, match="too coarse, with residuals of .*mesh=found.mesh"):
+        coarse = ad.jit(rough)(1.0)
+    with pytest.warns(RuntimeWarning, match="too coarse"):
+        ad.vmap(ad.grad(lambda lam: rough(lam).at(0.5)[0]))(np.ones(1))
     assert coarse.status == "mesh too coarse"
     assert "mesh=found.mesh" in coarse.advice
 

@@ -11,7 +11,7 @@ import numpy as np
 from adjoint import tree
 from adjoint.api.gradients import vmap
 from adjoint.base.errors import ShapeError, SolveError
-from adjoint.base.source import user_facing
+from adjoint.base.source import user_facing, warn_user
 from adjoint.debug import check
 from adjoint.implicit.roots import root
 from adjoint.integrate.collocation import (
@@ -214,6 +214,9 @@ def solve_boundary(
             if method == "collocation":
                 rms = np.asarray(residuals(equations, mesh, found.Y, found.p, own))
                 code = COARSE if code == 0 and np.max(rms) > tol else code
+            if code == COARSE:  # outside of a program it would have been refined
+                warn_user(f"{title}: the mesh is too coarse, with residuals of {np.max(rms):.2g} above tol={tol:g}. "
+                          f"{ADVICE[COARSE]}")  # fmt: skip
             return (found.Y, found.p), (rms, np.int64(code), np.int64(found.iterations))
 
     def F(x: Any, mesh: Value, *theta: Value) -> Any:
