@@ -219,7 +219,7 @@ class IntegralRule:
         """The integral of a derivative."""
         values, found = integrate_program(program, self.how, a, b, points, theta)
         plain = detach([a, b, points, *theta[: len(self.program.inputs) - 2]])
-        itself = lambda: integrate_program(self.program, self.how, *plain[:3], plain[3:])[1]
+        itself = lambda: integrate_program(self.program, self.how, plain[0], plain[1], plain[2], plain[3:])[1]
         self.how.doubts.of_a_derivative(values, found, self.how.atol, itself)
         return values
 

@@ -258,7 +258,7 @@ class _CubeRule:
         """The integral of a derivative."""
         values, found = _integrate(program, self.how, low, high, theta)
         plain = detach([low, high, *theta[: len(self.program.inputs) - 2]])
-        itself = lambda: _integrate(self.program, self.how, *plain[:2], plain[2:])[1]
+        itself = lambda: _integrate(self.program, self.how, plain[0], plain[1], plain[2:])[1]
         self.how.doubts.of_a_derivative(values, found, self.how.atol, itself)
         return values
 
