@@ -118,7 +118,7 @@ def test_nested_locks_count() -> None:
 
     np.testing.assert_allclose(ad.grad(outer)(np.ones(LARGE)), np.full(LARGE, 1.0 * LARGE))
     w[0] = 2.0
-    first, second = Captured(False), Captured(False)
+    first, second = Captured(False, None), Captured(False, None)
     assert first.hold(w) is w
     assert second.hold(w) is w
     first.release()

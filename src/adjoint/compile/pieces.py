@@ -63,11 +63,12 @@ def cut_function(text: Text, marks: Sequence[str], leave: str) -> dict[str, str]
     if len(lines) <= LONGEST or len(marks) < 2:
         return None
     at = {line: i for i, line in enumerate(lines) if line.endswith(":")}
-    places = [at[f"{mark}:"] for mark in marks]
+    positions = [at[f"{mark}:"] for mark in marks]
     pieces = [
-        _Piece(f"{name}_{k}", marks[k], marks[k + 1], lines[places[k] : places[k + 1]]) for k in range(len(marks) - 1)
+        _Piece(f"{name}_{k}", marks[k], marks[k + 1], lines[positions[k] : positions[k + 1]])
+        for k in range(len(marks) - 1)
     ]
-    before, behind = lines[: places[0]], lines[places[-1] :]
+    before, behind = lines[: positions[0]], lines[positions[-1] :]
     if not all(piece.leads_to <= {leave, piece.end} for piece in pieces) or any(" = phi " in line for line in behind):
         return None
     prologue = _hand_out_memory(pieces, prologue, [*before, *behind])

@@ -15,7 +15,7 @@ from adjoint.base.origins import Origin, origin, pin, unpin
 from adjoint.memory.ledger import OBJECTS, Ledger
 from adjoint.memory.sizes import ITEM, entry_object, tracer_object
 from adjoint.program.record import is_constant
-from adjoint.program.trace import Tracer
+from adjoint.program.trace import Trace
 from adjoint.program.types import Value
 from adjoint.transform.capture import Captured, must_be_copied
 from adjoint.transform.entries import op_of
@@ -27,15 +27,15 @@ class _Counted(Captured):
 
     __slots__ = ("_ledger",)
 
-    def __init__(self, ledger: Ledger) -> None:
-        super().__init__(False)
+    def __init__(self, ledger: Ledger, outer: Trace | None) -> None:
+        super().__init__(False, outer)
         self._ledger = ledger
 
     def hold(self, value: Value) -> Value:
         if isinstance(value, np.ndarray):
             copied = must_be_copied(value) and not is_constant(value)
             return self._ledger.watch(value.view()) if copied else value  # the view lives as long as a copy would
-        return value.held() if isinstance(value, Tracer) else value
+        return super().hold(value)
 
 
 class Lines(list[Any]):
@@ -71,7 +71,7 @@ class CountedTape(Tape):
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__()
-        self.captured = _Counted(ledger)
+        self.captured = _Counted(ledger, self.outer)
         self.entries = Lines(ledger)
         self._ledger = ledger
         self._tracers: dict[int, Any] = {}  # those that live, by identity

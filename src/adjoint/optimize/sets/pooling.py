@@ -67,11 +67,11 @@ def _find(y: Value, weights: Value) -> Value:
     return np.cumsum(begins[:n])
 
 
-def sum_by(place: Value, v: Value, n: int) -> Value:
-    """Σ of the numbers of each place, of which it is known that they are below n: np.bincount would ask."""
-    if isinstance(place, TRACED) or isinstance(v, TRACED):
-        return ScatterSum((n,), v.dtype, (("gather", 1),))(v, place)
-    return np.bincount(place, weights=v, minlength=n).astype(v.dtype)
+def sum_by(position: Value, v: Value, n: int) -> Value:
+    """Σ of the numbers at each position, of which it is known that they are below n: np.bincount would ask."""
+    if isinstance(position, TRACED) or isinstance(v, TRACED):
+        return ScatterSum((n,), v.dtype, (("gather", 1),))(v, position)
+    return np.bincount(position, weights=v, minlength=n).astype(v.dtype)
 
 
 _find_compiled: Any = jit(_find)
