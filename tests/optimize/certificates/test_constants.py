@@ -55,6 +55,9 @@ def test_pinskers_inequality():
     low, high = certificates.pinsker(np.array([0.5, 0.5]), np.array([0.3, 0.7]))
     assert low == pytest.approx(0.08)
     assert high == pytest.approx(0.0871766936)
+    # what neither of the two distributions has adds nothing, and no warning
+    padded = certificates.pinsker(np.array([0.5, 0.5, 0.0]), np.array([0.3, 0.7, 0.0]))
+    np.testing.assert_allclose(padded, (low, high), rtol=1e-15)
     for _ in range(50):
         p, q = RNG.dirichlet(np.ones(4), size=2)
         low, high = certificates.pinsker(p, q)

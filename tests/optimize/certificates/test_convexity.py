@@ -31,6 +31,28 @@ def test_convex_functions_are_accepted_and_others_refuted():
     assert not certificates.check_convex(hidden, np.zeros(2))
 
 
+@pytest.mark.row("15.4.3", "A2.3.d")
+def test_a_domain_that_ends_within_reach_hides_nothing():
+    """Samples without a value used to make every comparison pass."""
+    ring = lambda x: np.where(np.sum(x * x) > 0.5, np.sum(x * x), np.nan)  # convex where it is, but with a gap
+    wave = lambda x: np.where(np.sum(x) > 0.0, np.sum(np.cos(9.0 * x)), np.nan)
+    for seed in range(4):
+        assert certificates.check_convex(lambda x: -np.sum(np.log(x)), np.array([0.5]), seed=seed).holds
+        assert certificates.check_convex(wave, np.array([0.5]), seed=seed).failed == "chord"
+        assert not certificates.check_convex(lambda x: np.sum(np.log(x)), np.array([0.5]), seed=seed)
+        assert certificates.check_convex(ring, np.ones(2), radius=2.0, seed=seed).failed == "chord"
+    assert certificates.check_convex(lambda x: -np.sum(np.log(x)), -np.ones(1)).failed == "domain"
+
+
+@pytest.mark.row("15.4.3")
+def test_convexity_does_not_depend_on_units():
+    for unit in (1e-10, 1.0, 1e10):
+        assert not certificates.check_convex(lambda x, unit=unit: -unit * np.sum(x * x), np.zeros(2))
+        assert not certificates.check_convex(lambda x, unit=unit: unit * (x[0] ** 2 - 1e-3 * x[1] ** 2), np.zeros(2))
+        assert certificates.check_convex(lambda x, unit=unit: unit * np.sum(x * x), np.zeros(2))
+    assert certificates.check_convex(lambda x: np.sum(np.sin(x) ** 2 + np.cos(x) ** 2 - 1.0), np.zeros(3))  # rounding
+
+
 @pytest.mark.row("15.4.5", "A2.3.d")
 def test_stationary_points_are_classified():
     kinds = {

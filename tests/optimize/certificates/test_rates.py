@@ -25,6 +25,8 @@ def test_rates_of_known_sequences():
     quadratic = certificates.rate([0.5 ** (2**k) for k in range(7)], best=0.0)
     assert quadratic.kind == "superlinear"
     assert quadratic.number == pytest.approx(2.0)
+    for never in (1.5 ** t[:20], np.ones(20)):
+        assert certificates.rate(never, best=0.0).iterations_for(1e-3) == np.inf
     with pytest.raises(ValueError, match="from four on"):
         certificates.rate([1.0, 0.0], best=0.0)
 

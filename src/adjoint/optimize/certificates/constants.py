@@ -179,5 +179,6 @@ def pinsker(p: Any, q: Any) -> tuple[Any, Any]:
     ```
     """
     here = p > 0
-    divergence = np.sum(np.where(here, p * np.log(np.where(here, p, 1.0) / q), 0.0))
+    ratio = np.where(here, p, 1.0) / np.where(here, q, 1.0)
+    divergence = np.sum(np.where(here, p * np.log(ratio), 0.0))
     return 0.5 * np.sum(np.abs(p - q)) ** 2, divergence

@@ -18,6 +18,7 @@ from adjoint.api.jacobians import hessian
 __all__ = ["Convexity", "Stationary", "check_convex", "classify_stationary", "sample_points"]
 
 LARGEST = 200  # unknowns up to which Hessians are matrices
+ROUNDING = 1e-14  # what a value may owe to numbers of size 1 that cancel in it
 
 
 @final
@@ -26,7 +27,7 @@ class Convexity:
     """What samples tell of convexity: whether it holds, and the first test that failed, with its points."""
 
     holds: bool
-    failed: str = ""  # "chord", "tangent" or "curvature"
+    failed: str = ""  # "domain", "chord", "tangent" or "curvature"
     at: tuple[Any, ...] = ()  # the points of the failed test
     amount: float = 0.0  # by how much it failed
     least_curvature: float = np.nan  # the smallest eigenvalue of all Hessians
@@ -52,6 +53,9 @@ def check_convex(
 
     f(τ w + (1 - τ) v) ≤ τ f(w) + (1 - τ) f(v),   f(v) ≥ f(w) + ⟨∇f(w), v - w⟩,   and no eigenvalue of ∇²f is negative.
 
+    Samples where f is not finite lie outside its domain: they tell nothing, but the domain has no gaps. Where x0 does
+    itself, the test that failed is the "domain".
+
     ```python
     bool(ad.optimize.certificates.check_convex(lambda x: np.log(np.sum(np.exp(x))), np.zeros(3)))  # → True
     ad.optimize.certificates.check_convex(lambda x: (x**2 - 1) ** 2, 0.0).failed  # → 'chord'
@@ -61,12 +65,19 @@ def check_convex(
     value = lambda row: float(np.asarray(f(unravel(row))))
     gradient = grad(lambda row: f(unravel(row)))
     rng = np.random.default_rng(seed + 1)
-    values = [value(row) for row in rows]
-    scale = 1e-9 * (1.0 + max(map(abs, values)))
+    with np.errstate(all="ignore"):
+        values = np.array([value(row) for row in rows])
+    inside = np.isfinite(values)
+    if not inside[0]:
+        return Convexity(False, "domain", (unravel(rows[0]),), np.inf)
+    rows, values = rows[inside], values[inside]
+    scale = 1e-9 * np.max(np.abs(values)) + ROUNDING
     pairs = rng.integers(0, len(rows), size=(4 * samples, 2))
     for i, j in pairs:
         t = 0.5 if (i + j) % 2 else rng.uniform(0.05, 0.95)
-        excess = value(t * rows[i] + (1 - t) * rows[j]) - t * values[i] - (1 - t) * values[j]
+        with np.errstate(all="ignore"):
+            between = value(t * rows[i] + (1 - t) * rows[j])
+        excess = between - t * values[i] - (1 - t) * values[j] if np.isfinite(between) else np.inf
         if excess > scale:
             return Convexity(False, "chord", (unravel(rows[i]), unravel(rows[j])), excess)
     gradients = [np.asarray(gradient(row)) for row in rows]
@@ -80,7 +91,7 @@ def check_convex(
         spectra = [np.linalg.eigvalsh(np.atleast_2d(curvature(row))) for row in rows[: max(samples // 4, 5)]]
         lowest = [w[0] for w in spectra]
         least = float(min(lowest))
-        if least < -1e-8 * max(1.0, max(abs(w).max() for w in spectra)):
+        if least < -1e-8 * max(abs(w).max() for w in spectra) - ROUNDING:
             at = int(np.argmin(lowest))
             return Convexity(False, "curvature", (unravel(rows[at]),), -least, least)
     return Convexity(True, least_curvature=least)

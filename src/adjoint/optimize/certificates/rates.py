@@ -24,11 +24,13 @@ class Rate:
     errors: np.ndarray
 
     def iterations_for(self, eps: float) -> float:
-        """T(ε): after how many iterations the error is at most ε, if it goes on like this."""
+        """T(ε): after how many iterations the error is at most ε, if it goes on like this; inf where it grows."""
         known = np.flatnonzero(self.errors <= eps)
         if len(known):
             return float(known[0])
         last, t = self.errors[-1], len(self.errors) - 1
+        if (self.kind == "linear" and self.number >= 1.0) or (self.kind == "sublinear" and self.number <= 0.0):
+            return np.inf
         if self.kind == "sublinear":
             return float(t * (last / eps) ** (1.0 / self.number))
         if self.kind == "linear":
