@@ -62,6 +62,30 @@ def test_derivative_beside_a_fold():
     np.testing.assert_allclose(ad.grad(root_of)(2.0), 0.25, atol=1e-8)  # √(a/2)' = 1 / (4 √(a/2))
 
 
+def test_folds_tangents_and_curvatures_have_derivatives():
+    """f = (x₀ - c)³/3 - a (θ - b) x₀ + x₁² (1 + aθ)/2: x₀ = c + √(a (θ - b)), folds at θ = b."""
+
+    def follow(p):
+        a, b, c = p
+        f = lambda x, t: (x[0] - c) ** 3 / 3 - a * (t - b) * x[0] + 0.5 * (1 + a * t) * x[1] ** 2
+        return optimize.path(f, np.array([c + 1.0, 0.2]), np.array([1.5, 1.0, -1.0]))
+
+    p = np.array([2.0, 0.3, -1.0])
+    a, b, _ = p
+    np.testing.assert_allclose(ad.grad(lambda p: follow(p).fold)(p), [0.0, 1.0, 0.0], atol=1e-6)
+    # dx₀/dθ = ½ √(a / (θ - b)),  curvatures 2 √(a (θ - b)) and 1 + aθ, the first the smaller one
+    r = np.sqrt(1.0 - b)
+    slope = ad.grad(lambda p: follow(p).tangent[1, 0])(p)
+    np.testing.assert_allclose(slope, [0.25 / np.sqrt(a) / r, 0.25 * np.sqrt(a) / r**3, 0.0], atol=1e-7)
+    slope = ad.grad(lambda p: follow(p).curvature[1])(p)
+    np.testing.assert_allclose(slope, [r / np.sqrt(a), -np.sqrt(a) / r, 0.0], atol=1e-7)
+    cubes = ad.vmap(ad.grad(lambda b: follow((a, b, 0.0)).fold ** 3))
+    np.testing.assert_allclose(cubes(np.array([0.1, 0.3])), [0.03, 0.27], atol=1e-6)
+    assert np.isnan(follow(p).tangent[2]).all()
+    scalar = lambda b: optimize.path(lambda x, t: x**3 / 3 - (t - b) * x, 1.0, np.array([1.5, -1.0])).fold
+    np.testing.assert_allclose(ad.jit(ad.grad(scalar))(0.3), 1.0, atol=1e-6)
+
+
 def test_a_minimum_that_becomes_a_maximum_is_told():
     # at x = 0 the curvature 1 - θ changes its sign; the solution itself goes on
     found = optimize.path(lambda x, t: 0.5 * (1 - t) * x**2 + 0.25 * x**4, 0.0, np.array([0.0, 0.7, 1.9]))

@@ -125,26 +125,29 @@ class _Walk:
             v = v - Q @ ((Q.T @ g) / w)
         return _Point(v, np.zeros_like(v), np.full(len(v), np.nan), np.inf, False)
 
-    def find_fold(self, v: Any, t: float) -> float:
-        """The θ near t at which a curvature is 0: F = 0, H u = 0, ⟨c, u⟩ = 1."""
-        n = len(v)
+    def find_fold(self, v: Any, t: float, reach: float) -> tuple[Any, Any]:
+        """The fold within `reach` of t, as the x, θ and d of `fold_equation`, and its c; else v and t."""
         H = np.asarray(self.look(v, t)[1])
         w, Q = np.linalg.eigh(0.5 * (H + H.T))
         c = Q[:, np.argmin(np.abs(w))]
+        begin = np.concatenate([v, [t], c])
+        found = root(lambda z: fold_equation(self.F, z, c), begin, check="ignore")
+        close = found.converged and abs(found.value[len(v)] - t) <= reach
+        return (np.asarray(found.value) if close else begin), c
 
-        def system(z: Value) -> Value:
-            u, s, d = z[:n], z[n], z[n + 1 :]
-            return np.concatenate([self.F(u, s), jvp(lambda u: self.F(u, s), (u,), (d,))[1], np.sum(c * d)[None] - 1.0])
 
-        found = root(system, np.concatenate([v, [t], c]), check="ignore")
-        return float(found.value[n]) if found.converged else float(t)
+def fold_equation(F: Callable[..., Any], z: Value, c: Value) -> Value:
+    """F = 0, H d = 0, ⟨c, d⟩ = 1 in z = (x, θ, d): a curvature is 0."""
+    n = c.shape[0]
+    x, t, d = z[:n], z[n], z[n + 1 :]
+    return np.concatenate([F(x, t), jvp(lambda x: F(x, t), (x,), (d,))[1], np.sum(c * d)[None] - 1.0])
 
 
 def _follow(walk: _Walk, start: _Point, thetas: np.ndarray) -> dict[str, Any]:
     K, n = len(thetas), len(start.v)
-    table = {"tangent": np.full((K, n), np.nan), "curvature": np.full(K, np.nan), "residual": np.full(K, np.nan),
-             "code": np.full(K, SINGULAR), "iterations": np.zeros(K, np.int64), "crossings": np.zeros(K, bool),
-             "fold": np.float64(np.nan)}  # fmt: skip
+    table = {"residual": np.full(K, np.nan), "code": np.full(K, SINGULAR), "iterations": np.zeros(K, np.int64),
+             "crossings": np.zeros(K, bool),
+             "turn": np.zeros(2 * n + 1), "normal": np.zeros(n), "turns": np.float64(0.0)}  # fmt: skip
     rows = np.tile(start.v, (K, 1))
     shortest = SHORTEST * float(np.ptp(thetas))
     now, t, step = start, float(thetas[0]), np.inf
@@ -166,15 +169,14 @@ def _follow(walk: _Walk, start: _Point, thetas: np.ndarray) -> dict[str, Any]:
             elif abs(h) > shortest:
                 step = 0.5 * abs(h)
             else:
-                at = walk.find_fold(now.v, t)
-                table["fold"] = np.float64(at if abs(at - t) <= 1e4 * shortest else t)
+                table["turn"], table["normal"] = walk.find_fold(now.v, t, 1e4 * shortest)
+                table["turns"] = np.float64(1.0)
                 now = now._replace(good=False)
         table["iterations"][k] = tries
         rows[k] = now.v
         if not now.good:
             break
-        table["tangent"][k], table["residual"][k], table["code"][k] = now.tangent, now.residual, CONVERGED
-        table["curvature"][k] = now.eigenvalues[np.argmin(np.abs(now.eigenvalues))]
+        table["residual"][k], table["code"][k] = now.residual, CONVERGED
     return {"rows": rows, **table}
 
 
@@ -186,7 +188,7 @@ def path(f: Callable[..., Any], x0: Any, thetas: Any, *args: Any, tol: Any = Non
     and steps that lead too far from the prediction, or to a solution of another kind, are halved. Where a curvature
     becomes 0 the path may turn back: `fold` is that θ, and points after it are NaN, with the status "singular". Where
     it goes on, `crossings` tells that a curvature changed its sign, so that the points are minima no more. Matrices are
-    dense; the points are differentiable in θ, in the arguments, and in all that f closes over.
+    dense; points, tangents, curvatures and fold are differentiable in θ, the arguments, and all that f closes over.
 
     ```python
     f = lambda w, lam: np.sum((w - np.array([1.0, 2.0])) ** 2) + lam * np.sum(w**2)
@@ -219,15 +221,27 @@ def path(f: Callable[..., Any], x0: Any, thetas: Any, *args: Any, tol: Any = Non
         table = _follow(walk, begin, thetas)
         if not begin.good:
             table["code"][:] = SINGULAR if found.converged else found.code
-        rows = table.pop("rows")
-        return {"x": rows, "live": np.asarray(table["code"] == CONVERGED, float)}, table
+        kept = {"x": table.pop("rows"), "live": np.asarray(table["code"] == CONVERGED, float)}
+        return kept | {name: table.pop(name) for name in ("turn", "normal", "turns")}, table
 
     def residual(z: Any, first: Value, thetas: Value, *a: Any) -> Any:
         # points that were not reached are what they are: their equation is x = x
         rows = vmap(lambda v, t: F(v, t, *a))(z["x"], thetas)
-        stays = z["x"] - stop_gradient(z["x"])
-        live = stop_gradient(z["live"])
-        return {"x": np.where(live[:, None] > 0.5, rows, stays), "live": z["live"] - live}
+        found = {name: stop_gradient(part) for name, part in z.items()}
+        stays = {name: part - found[name] for name, part in z.items()}
+        turns = found["turns"] > 0.5
+        known = np.concatenate([found["x"][0], stop_gradient(thetas[:1]), found["normal"]])  # where f has derivatives
+        turn = fold_equation(lambda v, t: F(v, t, *a), np.where(turns, z["turn"], known), found["normal"])
+        return stays | {"x": np.where(found["live"][:, None] > 0.5, rows, stays["x"]),
+                        "turn": np.where(turns, turn, stays["turn"])}  # fmt: skip
+
+    def look(v: Value, t: Value, live: Value) -> tuple[Value, Value]:
+        """The tangent and the curvature nearest to 0, as functions of the point."""
+        H = np.where(live, jacobian(lambda u: F(u, t, *rest))(v), np.eye(v.shape[0]))
+        w = np.linalg.eigvalsh(0.5 * (H + H.T))
+        change = jvp(lambda s: F(v, s, *rest), (t,), (1.0 + 0.0 * stop_gradient(t),))[1]
+        tangent = -np.linalg.solve(H, change)
+        return np.where(live, tangent, np.nan), np.where(live, w[np.argmin(np.abs(w))], np.nan)
 
     size = int(np.prod(thetas.shape)) * int(np.prod(start.shape))
     equation = equation_for(title, (), "sparse" if size > MATRIX else "auto", "equation", check)
@@ -235,7 +249,9 @@ def path(f: Callable[..., Any], x0: Any, thetas: Any, *args: Any, tol: Any = Non
     reached = table["code"] == CONVERGED
     rows = np.where(reached[:, None], z["x"], np.nan)
     values = vmap(lambda v, t: at(v, t, *rest))(z["x"], thetas)
+    tangents, curvatures = vmap(look)(z["x"], thetas, reached)
+    fold = np.where(z["turns"] > 0.5, z["turn"][start.shape[0]], np.nan)
     return SolutionPath(
-        thetas, vmap(unravel)(rows), vmap(unravel)(table["tangent"]), np.where(reached, values, np.nan), table["code"],
-        table["iterations"], table["residual"], np.float64(tol), table["curvature"], table["fold"], table["crossings"],
+        thetas, vmap(unravel)(rows), vmap(unravel)(tangents), np.where(reached, values, np.nan), table["code"],
+        table["iterations"], table["residual"], np.float64(tol), curvatures, fold, table["crossings"],
     )  # fmt: skip
