@@ -100,6 +100,18 @@ def test_compiled_and_in_batches() -> None:
     stacked = np.stack([START, START + 1.0])
     for name, at in ad.jit(ad.vmap(held))(stacked).items():
         assert at[0] == expected[name]
+    # numbers of the method that are traced, where x0 and all that is known of it is not
+    bowl = lambda w: 0.05 * w[0] ** 2 + 0.5 * w[1] ** 2
+
+    def descend(size):
+        method = GradientDescent(step_size=size)
+        found = optimize.minimize(bowl, np.ones(2), method=method, certify=True, max_iterations=9, check="ignore")
+        return found.certificate.held, found.history["fun"]
+
+    sizes = np.array([0.5, 2.5])
+    held, values = ad.vmap(descend)(sizes)
+    np.testing.assert_array_equal(held, [True, False])
+    np.testing.assert_allclose(values, [descend(size)[1] for size in sizes], rtol=1e-12)
     found = optimize.minimize(rosenbrock, START, method=LBFGSB(search=StrongWolfe(curvature=0.1)), certify=True)
     assert "Wolfe: held" in repr(found.certificate)
 

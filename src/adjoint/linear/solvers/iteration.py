@@ -190,7 +190,10 @@ def make_filled(shape: tuple[int, ...], dtype: Any, value: float, like: Value) -
 
 
 def with_entry(array: Value, index: Any, value: Value) -> Value:
-    """array[index] = value, in the array itself when it is plain."""
+    """array[index] = value, in the array itself when all are plain."""
+    if isinstance(value, TRACED) and not isinstance(array, TRACED):  # what was made before anything was traced
+        here = np.reshape(np.arange(array.shape[0]) == index, (-1, *(1,) * (array.ndim - 1)))
+        return np.where(here, value, array)
     array = array.copy() if isinstance(array, TRACED) else array
     array[index] = value
     return array

@@ -77,7 +77,7 @@ def check_convex(
         t = 0.5 if (i + j) % 2 else rng.uniform(0.05, 0.95)
         with np.errstate(all="ignore"):
             between = value(t * rows[i] + (1 - t) * rows[j])
-        excess = between - t * values[i] - (1 - t) * values[j] if np.isfinite(between) else np.inf
+        excess = between - float(t * values[i] + (1 - t) * values[j]) if np.isfinite(between) else np.inf
         if excess > scale:
             return Convexity(False, "chord", (unravel(rows[i]), unravel(rows[j])), excess)
     gradients = [np.asarray(gradient(row)) for row in rows]
