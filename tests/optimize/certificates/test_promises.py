@@ -94,6 +94,11 @@ def test_the_gap_of_frank_wolfe_is_no_bound_where_f_is_not_convex() -> None:
     assert wavy.certificate.broken["gap"] == 0
 
 
+def test_a_method_without_promises_says_so() -> None:
+    found = optimize.minimize(rosenbrock, START, method=optimize.HeavyBall(1e-3), certify=True, check="ignore")
+    assert repr(found.certificate) == "Promises(HeavyBall: none is known)"
+
+
 def test_compiled_and_in_batches() -> None:
     held = lambda x: optimize.minimize(rosenbrock, x, method="bfgs", certify=True).certificate.broken
     expected = held(START)
