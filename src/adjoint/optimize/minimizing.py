@@ -19,7 +19,7 @@ from adjoint.optimize.captured import close_over, close_over_all
 from adjoint.optimize.certificates.promises import certify_run, read_constants
 from adjoint.optimize.choosing import CONSTRAINED, choose_method, is_plain
 from adjoint.optimize.composite.objective import Composite
-from adjoint.optimize.constrained.constraints import Constraint
+from adjoint.optimize.constrained.constraints import list_rules
 from adjoint.optimize.derivatives import attach_envelope
 from adjoint.optimize.interruption import keep_best
 from adjoint.optimize.iteration import Iterate, Limits, run
@@ -130,7 +130,7 @@ def minimize(
     ```
     """
     title = "minimize"
-    rules = [subject_to] if isinstance(subject_to, Constraint | Set) else list(subject_to)
+    rules = list_rules(subject_to)
     if any(isinstance(rule, Set) for rule in rules):
         method = method_within(title, rules, method, bounds=bounds, scale=scale)
     elif rules or getattr(method, "multipliers", False) or (isinstance(method, str) and method in CONSTRAINED):

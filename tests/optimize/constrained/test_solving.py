@@ -195,6 +195,11 @@ def test_bad_input() -> None:
     f, x0 = lambda x: np.sum(x**2), np.zeros(2)
     with pytest.raises(TypeError, match=r"subject_to has a function; write optimize.equality"):
         optimize.minimize(f, x0, subject_to=[lambda x: x])
+    for given, kind in ((lambda x: x, "function"), ({"type": "eq", "fun": f}, "dict"), (3, "int"), ("eq", "str")):
+        with pytest.raises(TypeError, match=rf"subject_to has a {kind}; write optimize.equality"):
+            optimize.minimize(f, x0, subject_to=given)
+    assert optimize.minimize(f, x0, subject_to=None).converged
+    assert optimize.minimize(f, x0, subject_to=iter([equality(lambda x: x[0])])).converged
     with pytest.raises(ValueError, match="'bfgs' takes no constraints"):
         optimize.minimize(f, x0, subject_to=equality(lambda x: x[0]), method="bfgs")
     with pytest.raises(ValueError, match="lower is above upper"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -14,7 +14,7 @@ from adjoint.optimize.oracles import prepare_call
 from adjoint.program.trace import TRACED
 from adjoint.program.types import Value
 
-__all__ = ["Constraint", "between", "equality", "inequality", "stack_constraints"]
+__all__ = ["Constraint", "between", "equality", "inequality", "list_rules", "stack_constraints"]
 
 
 @final
@@ -104,6 +104,14 @@ def between(lower: Any, function: Callable[..., Any], upper: Any) -> Constraint:
         upper = np.maximum(low, high)  # what crosses by no more than rounding is one number
         upper = lower if np.all(low == upper) else upper  # an equation
     return Constraint(prepare_call(function), lower, upper, name)
+
+
+def list_rules(subject_to: Any) -> list[Any]:
+    """What `subject_to=` has, one rule or several, whatever they are."""
+    if subject_to is None:
+        return []
+    several = isinstance(subject_to, Iterable) and not isinstance(subject_to, Mapping | str)
+    return list(subject_to) if several else [subject_to]
 
 
 def stack_constraints(constraints: Sequence[Constraint], x: Any, args: Sequence[Any], dtype: Any) -> Any:

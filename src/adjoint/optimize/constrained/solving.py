@@ -19,7 +19,7 @@ from adjoint.optimize.captured import close_over
 from adjoint.optimize.constrained.augmented import run_augmented
 from adjoint.optimize.constrained.barrier import LogBarrier, run_barrier
 from adjoint.optimize.constrained.conditions import certify_conditions, name_kinks
-from adjoint.optimize.constrained.constraints import Constraint, stack_constraints
+from adjoint.optimize.constrained.constraints import Constraint, list_rules, stack_constraints
 from adjoint.optimize.constrained.sparse_solvers import Oracles, Uno, has_uno, run_sparse
 from adjoint.optimize.constrained.sqp import Constrained, Found, all_inequalities, run_sqp
 from adjoint.optimize.derivatives import attach_envelope
@@ -90,7 +90,7 @@ def _try_again(problem: Constrained, v: Value, tol: Any, found: Found) -> Found:
 
 def read_constraints(title: str, subject_to: Any) -> list[Constraint]:
     """The constraints of the user, one or several."""
-    given = [subject_to] if isinstance(subject_to, Constraint) else list(subject_to)
+    given = list_rules(subject_to)
     for one in given:
         if not isinstance(one, Constraint):
             raise TypeError(f"{title}: subject_to has a {type(one).__name__}; write optimize.equality(c), "
