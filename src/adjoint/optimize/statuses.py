@@ -61,7 +61,7 @@ ADVICE = {
     SINGULAR: "The derivative is singular, so that nothing determines a step: start elsewhere, or use least squares "
     "(method='lm').",
     SADDLE_POINT: "The gradient vanishes, but the function falls along a direction of negative curvature: start a "
-    "little aside, or use method='trust-exact', 'cubic' or 'saddle-free'.",
+    "little aside, or use method='trust-exact' or 'cubic', which leave it.",
     NOT_A_CONTRACTION: "The map moves points apart: damp it (damping=), use Anderson's method, or solve x - T(x) = 0 "
     "with root.",
     STOPPED: "The function given as stop= said so.",

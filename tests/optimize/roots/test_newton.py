@@ -1,6 +1,7 @@
 """Newton's method with sparse Jacobians."""
 
 import numpy as np
+import pytest
 from scipy import optimize as theirs
 
 import adjoint as ad
@@ -55,3 +56,13 @@ def test_dense_equations_of_many_unknowns_take_no_matrix():
     found = optimize.root(lambda x: x - 0.5 * np.mean(x) - 1.0, np.zeros(400))
     assert found.converged
     np.testing.assert_allclose(found.value, 2.0)
+
+
+@pytest.mark.parametrize("method", ["newton", "krylov"])
+def test_equations_that_contradict_each_other_are_singular_and_rounding_is_not(method):
+    A, b = np.array([[1.0, 1.0], [1.0, 1.0]]), np.array([1.0, 2.0])
+    found = optimize.root(lambda x: A @ x - b, np.zeros(2), method=method)
+    assert found.status == "singular"
+    assert "method='lm'" in found.advice
+    assert optimize.root(lambda x: np.exp(x) + 1e8, np.ones(2), method=method).status == "singular"
+    assert optimize.root(lambda x: x**2 - 2, np.ones(2), method=method, tol=1e-300).status == "no further progress"

@@ -87,12 +87,13 @@ class NewtonRoot:
 
     def step(self, problem: Residuals, x: Value, state: _State) -> tuple[Value, _State]:
         """One Newton step."""
-        r = state.residuals
+        r, solved = state.residuals, state.value == state.value
         if self.krylov:
             problem.count("jacobian")
             product = lambda u: jvp(problem.raw, (x,), (u,))[1]
             tol = np.minimum(0.1, np.sqrt(norm(r)))
-            p = -gmres(from_function(product, problem.size), r, tol=tol).value
+            linear = gmres(from_function(product, problem.size), r, tol=tol)
+            p, solved = -linear.value, linear.residual <= 0.5 * norm(r)
         elif self.sparse:
             p = -solve_sparse(problem.sparse_jacobian(x, r)[0], r)
         else:
@@ -104,7 +105,8 @@ class NewtonRoot:
         success = both(success, usable)
         moved = problem.project(x + last.step * p)
         small = norm(p) <= 4 * problem.eps * norm(x)
-        why = either(usable, either(small, NO_PROGRESS, SINGULAR), SINGULAR)
+        # the part of F that no step takes away leaves a step of no length, as rounding does
+        why = either(both(both(usable, solved), small), NO_PROGRESS, SINGULAR)
         code = as_code(either(success, RUNNING, why))
         r = either(success, last.residuals, r)
         return either(success, moved, x), _State(
