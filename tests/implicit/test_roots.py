@@ -192,8 +192,10 @@ def test_a_plain_solver_that_reads_a_traced_value_of_its_surroundings():
     def outer(a):
         return implicit.root(lambda x: x**3 - a, lambda: brentq(lambda x: x**3 - a, 0.0, 5.0))()
 
-    with pytest.raises(ad.AdjointError, match="argument"):
-        ad.grad(outer)(8.0)
+    # the name of SciPy is served where the code is read, so that the solver takes the value too
+    np.testing.assert_allclose(
+        [ad.grad(outer)(8.0), ad.grad(ad.grad(outer))(8.0)], [1 / 12, -2 / 9 * 8.0 ** (-5 / 3)], rtol=1e-9
+    )
 
 
 def test_nothing_of_it_is_loaded_before_it_is_used():
