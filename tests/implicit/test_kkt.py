@@ -98,6 +98,34 @@ def test_points_that_are_not_feasible_or_not_minimal_have_their_words():
         ad.jacrev(unfinished)(np.array([1.0, -1.0, 0.5]))
 
 
+def test_an_equality_that_does_not_hold_is_said_to_be_infeasible():
+    rules = implicit.Constraints(equality=lambda x, a: np.stack([x[0] - a[0], x[0] + x[1] - 2.0]))
+    f = lambda x, a: np.sum((x - a) ** 2)
+    x = implicit.argmin(f, lambda a: np.array([a[0], 5.0]), subject_to=rules)
+    a = np.ones(2)
+    words = r"constraint \['equality'\]\[1\] is violated, so that x is not feasible"
+    each = ad.vmap(ad.jacfwd(x))
+    for transformed in (ad.jacrev(x), ad.jit(ad.jacrev(x)), lambda a: each(np.stack([a, a]))):
+        with pytest.warns(implicit.DerivativeWarning, match=words):
+            transformed(a)
+    advice = implicit.report(x)(a).advice
+    assert "['equality'][1]: violated, so that x is not feasible" in advice
+    assert "has not converged" not in advice
+    held = implicit.argmin(f, lambda a: np.array([a[0], 2.0 - a[0]]), subject_to=rules)
+    assert implicit.report(held)(a).advice == ""
+    assert_allclose(ad.jacrev(held)(a), [[1.0, 0.0], [-1.0, 0.0]], atol=1e-12)
+
+
+def test_an_unknown_that_is_called_equality_is_no_constraint():
+    F = lambda x, a: {"equality": 2.0 * x["equality"] - a}
+    x = implicit.root(F, lambda a: {"equality": a})
+    with pytest.warns(implicit.DerivativeWarning, match="x is no solution"):
+        ad.grad(lambda a: x(a)["equality"])(1.0)
+    free = implicit.root(lambda x, a: {"equality": 0.0 * x["equality"] * a}, lambda a: {"equality": a})
+    with pytest.warns(implicit.DerivativeWarning, match=r"nothing determines x\['equality'\]"):
+        ad.grad(lambda a: free(a)["equality"])(1.0)
+
+
 def test_dependent_constraints_are_named_and_least_squares_serves():
     rules = implicit.Constraints(inequality=lambda x, a: np.stack([x[0], 2 * x[0]]))
     f = lambda x, a: 0.5 * np.sum((x - a) ** 2)

@@ -19,7 +19,7 @@ from adjoint.base.errors import SolveError
 from adjoint.base.source import warn_user
 from adjoint.debug import callback
 from adjoint.implicit.kinks import has_kinks, is_kink, measure_distance
-from adjoint.implicit.vectors import dtype_of, named_element, to_vector
+from adjoint.implicit.vectors import dtype_of, named_element, path_in_x, to_vector
 from adjoint.linear.solvers.solution import STATUSES, advice_for
 from adjoint.ops.control.recorded import call_program
 from adjoint.ops.custom import OpaqueCall
@@ -39,6 +39,7 @@ __all__ = [
     "condition",
     "measure_residual",
     "name_null_direction",
+    "name_violated",
 ]
 
 CHECKS = ("warn", "raise", "ignore")
@@ -70,6 +71,7 @@ class _Findings(NamedTuple):
     norm: Value  # ‖F(x, θ)‖
     is_singular: Value  # as far as pivots and results tell
     code: Value  # how the linear solve ended
+    terms: Value  # F(x, θ), where constraints are among its equations
 
 
 @final
@@ -81,6 +83,7 @@ class Watch:
     check: str
     paths: tuple[str, ...] = ()
     has_kinks: bool = True  # unless it is known that F has none where it matters
+    has_constraints: bool = False  # whether F are the conditions of constraints, whose names stand in `paths`
 
     def __post_init__(self) -> None:
         if self.check not in CHECKS:
@@ -101,12 +104,13 @@ class Watch:
             if matrix is not None
             else np.where(stretched > 0, _norm(primal(b)), 1.0) / np.where(stretched > 0, stretched, 1.0)
         )
-        distance, norm = measure_residual(residual, theta, x, A if matrix is None else matrix, whole)
+        distance, norm, F = measure_residual(residual, theta, x, A if matrix is None else matrix, whole)
         singular = np.logical_not(np.all(np.isfinite(t)))
         if found.pivots is not None:
             pivots = np.abs(primal(found.pivots))
             singular = singular | (np.min(pivots) <= 10 * eps * len(pivots) * np.max(pivots))
-        self._judge(_Findings(distance, norm, singular, primal(found.code)), eps, found.method, matrix, unknown)
+        findings = _Findings(distance, norm, singular, primal(found.code), self._keep(F))
+        self._judge(findings, eps, found.method, matrix, unknown)
         if not self.has_kinks or not has_kinks(residual, len(x)):
             return found.value
         return found.value * self._check_smooth(residual, theta, x, distance).astype(found.value.dtype)
@@ -115,16 +119,19 @@ class Watch:
         """Tell where x is no solution, whatever is asked of ∂ₓF."""
         theta, x = [primal(v) for v in theta], [primal(v) for v in x]
         eps = float(np.finfo(dtype_of(residual.output_types)).eps)
-        distance, norm = measure_residual(residual, theta, x, A, np.float64(1.0))
-        solved = _Findings(distance, norm, np.bool_(False), np.int64(0))
+        distance, norm, F = measure_residual(residual, theta, x, A, np.float64(1.0))
+        solved = _Findings(distance, norm, np.bool_(False), np.int64(0), self._keep(F))
         self._judge(solved, eps, "", None, residual.input_types[len(theta) :])
+
+    def _keep(self, F: Value) -> Value:
+        return F if self.has_constraints else np.zeros(0)
 
     def _judge(
         self, given: _Findings, eps: float, method: str, matrix: Value | None, unknown: Sequence[ArrayType]
     ) -> None:
         """Tell what is wrong, if something is."""
         wrong = np.logical_not(given.distance <= eps**0.25) | given.is_singular | (given.code != 0)
-        tell = lambda *values: self._tell(_Findings(*values[:4]), eps, method, values[4:], unknown)
+        tell = lambda *values: self._tell(_Findings(*values[:5]), eps, method, values[5:], unknown)
         operands = [*given, *([] if matrix is None else [matrix])]
         if any(isinstance(v, Tracer) for v in (wrong, *operands)):
             call_where(wrong, tell, *operands)
@@ -142,7 +149,11 @@ class Watch:
         if singular:
             known = array is not None and np.all(np.isfinite(array))
             named = name_null_direction(array, types, self.paths) if known else ""
-            if named and all(part.startswith(("x['equality']", "x['inequality']")) for part in named.split(", ")):
+            if (
+                named
+                and self.has_constraints
+                and all(part.startswith(("x['equality']", "x['inequality']")) for part in named.split(", "))
+            ):
                 self.say(
                     "the gradients of the constraints that hold are linearly dependent, so that their multipliers are "
                     "not unique. Leave out constraints that the others imply, or use linear='least squares', which "
@@ -160,6 +171,13 @@ class Watch:
                 f"exact. {advice_for(code, method, False)}"
             )
         elif not float(given.distance) <= eps**0.25:
+            if self.has_constraints and (named := name_violated(given.terms, types, self.paths)):
+                self.say(
+                    f"{named} is violated, so that x is not feasible and its derivative that of no solution: ‖F(x, θ)‖ "
+                    f"= {float(given.norm):.3g}. Look at how the solver ended, and whether the constraints contradict "
+                    "each other."
+                )
+                return
             self.say(
                 f"x is no solution: ‖F(x, θ)‖ = {float(given.norm):.3g}, {float(given.distance):.2g} of the size of "
                 "its terms, so the derivative is wrong by about as much, times the condition of ∂ₓF. Solve with a "
@@ -206,8 +224,8 @@ def call_where(wrong: Value, function: Callable[..., object], *values: Value) ->
 
 def measure_residual(
     residual: Program, theta: Sequence[Value], x: Sequence[Value], A: LinearMap | Value, whole: Value | None = None
-) -> tuple[Value, Value]:
-    """‖F(x, θ)‖ over the size of its terms in x, |∂ₓF| |x|; and ‖F(x, θ)‖ itself.
+) -> tuple[Value, Value, Value]:
+    """‖F(x, θ)‖ over the size of its terms in x, |∂ₓF| |x|; ‖F(x, θ)‖ itself; and F(x, θ) as a vector.
 
     A solution may be zero: so the size is not below ε^¼ ‖∂ₓF‖, as if x were of size ε^¼. `whole` estimates ‖∂ₓF‖.
     """
@@ -222,7 +240,7 @@ def measure_residual(
         size, whole = np.abs(A) @ np.abs(vector), _norm(A)
     norm = _norm(F)
     scale = _norm(size) + float(np.finfo(dtype_of(residual.output_types)).eps) ** 0.25 * whole
-    return np.where(norm == 0, 0.0, norm / np.where(scale == 0, 1.0, scale))[()], norm
+    return np.where(norm == 0, 0.0, norm / np.where(scale == 0, 1.0, scale))[()], norm, F
 
 
 def _norm(v: Value) -> Value:
@@ -250,3 +268,20 @@ def name_null_direction(array: Any, types: Sequence[ArrayType], paths: Sequence[
     v = np.abs(rows[-1])
     largest = [int(i) for i in np.argsort(-v) if v[i] > 0.3 * v.max()][:3]
     return ", ".join(named_element(i, types, paths) for i in largest)
+
+
+def name_violated(terms: Any, types: Sequence[ArrayType], paths: Sequence[str]) -> str:
+    """The equalities that do not hold, by path, where they are most of what is left of the conditions; at most three.
+
+    The equations stand in the order of the unknowns, an equality in the place of its multiplier.
+    """
+    if len(paths) != len(types):
+        return ""
+    sizes = np.abs(terms)
+    ends = np.cumsum([t.size for t in types])
+    is_equality = np.repeat([path_in_x(path).startswith("x['equality']") for path in paths], np.diff(ends, prepend=0))
+    held = np.where(is_equality, sizes, 0.0)
+    if not 2 * _norm(held) ** 2 >= _norm(sizes) ** 2 > 0:
+        return ""
+    largest = [int(i) for i in np.argsort(-held, kind="stable") if held[i] > 0.3 * held.max()][:3]
+    return ", ".join("constraint " + named_element(i, types, paths).removeprefix("x") for i in largest)

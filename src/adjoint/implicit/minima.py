@@ -88,5 +88,5 @@ def _make_minimizer(
                         "nothing stands in here.")  # fmt: skip
     if has_aux or differentiate != "equation":
         raise RuleError(f"{title}: with constraints neither has_aux nor differentiate= is taken.")
-    equation = KKTEquation(LinearizedEquation(linear, (), Watch(title, check, has_kinks=False)))
+    equation = KKTEquation(LinearizedEquation(linear, (), Watch(title, check, has_kinks=False, has_constraints=True)))
     return make_constrained(f, solver, constraints, x0, equation, title, smoothing)

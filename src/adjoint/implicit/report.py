@@ -18,7 +18,7 @@ from adjoint import tree
 from adjoint.api.gradients import jvp
 from adjoint.base.source import user_facing
 from adjoint.implicit.active_sets import ActiveSet, identify
-from adjoint.implicit.diagnosis import condition, measure_residual, name_null_direction
+from adjoint.implicit.diagnosis import condition, measure_residual, name_null_direction, name_violated
 from adjoint.implicit.equation import jacobian_map
 from adjoint.implicit.function import ImplicitFunction
 from adjoint.implicit.kkt import ConstrainedMinimizer, linearize_constraints
@@ -59,6 +59,7 @@ class Report:
     undetermined: str  # the unknowns that nothing determines, by path
     active_set: ActiveSet | None = None
     names: tuple[str, ...] = ()  # of its inequalities
+    violated: str = ""  # the equalities that do not hold, by path
 
     @property
     def is_singular(self) -> bool:
@@ -74,7 +75,10 @@ class Report:
     def advice(self) -> str:
         """What to do, in words; empty when all is well."""
         found: list[str] = []
-        if not self.is_solution:
+        if self.violated:
+            found.append(f"{self.violated}: violated, so that x is not feasible; look at how the solver ended, and "
+                         "whether the constraints contradict each other.")  # fmt: skip
+        elif not self.is_solution:
             found.append("The solver has not converged: ask it for a tighter tolerance, or look at how it ended.")
         if self.is_singular:
             found.append(
@@ -162,21 +166,23 @@ def _make_report(
     with np.errstate(all="ignore"):
         A = jacobian_map(residual, theta, x)
         dense = A.to_dense() if size <= DENSE else None
-        relative, norm = measure_residual(residual, theta, x, A if dense is None else dense)
+        relative, norm, terms = measure_residual(residual, theta, x, A if dense is None else dense)
         known = dense is not None and bool(np.all(np.isfinite(dense)))
         kappa = condition(dense) if known else np.nan
         undetermined = ""
         if dense is not None and (not known or not kappa < 0.1 / (eps * size)):
             undetermined = name_null_direction(dense, unknown, paths) if known else "x"
         error, solves = _predict_error(residual, theta, x, dense, kappa)
-    active, names = None, ()
+    active, names, violated = None, (), ""
     if isinstance(found, ConstrainedMinimizer):
         minimizer = found(*args, **kwargs)
         active = identify(linearize_constraints(found.objective, found.constraints, minimizer, args, kwargs))
         names = _name_constraints(found, minimizer, args, kwargs)
+        if not relative <= eps**0.25:
+            violated = name_violated(terms, unknown, paths)
     return Report(
         title, size, float(norm), float(relative), eps**0.5, float(kappa), np.inf if undetermined else error, solves,
-        undetermined, active, names,
+        undetermined, active, names, violated,
     )  # fmt: skip
 
 

@@ -173,7 +173,9 @@ def minimize_constrained(
         return {"x": grad(lagrangian)(v), "equality": h, "inequality": np.where(active, every, z["inequality"])}
 
     linear = "sparse" if is_sparse and size > DENSE else "auto"
-    equation = ConstrainedEquation(LinearizedEquation(linear, (), Watch(title, check, has_kinks=False)), paired)
+    equation = ConstrainedEquation(
+        LinearizedEquation(linear, (), Watch(title, check, has_kinks=False, has_constraints=True)), paired
+    )
     function = ImplicitFunction(residual, solve, None, equation, True, title, is_sparse)
     z, reports = function(data, *args)
     x, prices = z["x"], (z["equality"], z["inequality"])

@@ -257,7 +257,7 @@ def _solve(
         kept = {"x": found.x, "equality": found.y, "inequality": found.z}
         return {name: (v + solved).astype(v.dtype) for name, v in kept.items()}, reports
 
-    equation = ProgramEquation(Watch(f"optimize.{title}", check), paired)
+    equation = ProgramEquation(Watch(f"optimize.{title}", check, has_constraints=True), paired)
     residual = partial(_residual, paired)
     function = ImplicitFunction(residual, solver, start, equation, True, f"optimize.{title}", elsewhere is not None)
     z, reports = function(data._asdict())

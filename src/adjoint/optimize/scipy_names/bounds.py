@@ -181,4 +181,4 @@ def kkt_unknowns(title: str) -> Callable[[Written], Unknowns]:
 
 def constrained_equation(title: str) -> Any:
     """How the linear equations of a constrained minimum are solved."""
-    return KKTEquation(LinearizedEquation("auto", (), Watch(title, "warn", has_kinks=False)))
+    return KKTEquation(LinearizedEquation("auto", (), Watch(title, "warn", has_kinks=False, has_constraints=True)))
