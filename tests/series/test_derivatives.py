@@ -5,6 +5,7 @@ import math
 import mpmath
 import numpy as np
 import pytest
+import scipy.optimize
 from numpy.testing import assert_allclose
 
 import adjoint as ad
@@ -91,3 +92,20 @@ def test_arguments_that_are_no_number():
     for x in ({"a": 1.0}, None, (1.0, 2.0)):
         with pytest.raises(ShapeError, match=r"^derivative: the argument is a .*; it must be one number"):
             ad.derivative(np.sin, 2)(x)
+
+
+def test_code_that_asks_for_plain_numbers_is_converted_as_for_grad():
+    def one(a):
+        return math.sin(a) * scipy.optimize.brentq(lambda x: x**3 - a, 0.0, 5.0)
+
+    def several(x):
+        return sum(math.sin(v) * math.exp(2.0 * v) for v in x)
+
+    s, c = np.sin(2.0), np.cos(2.0)
+    expected = -s * 2 ** (1 / 3) + 2 * c / 3 * 2 ** (-2 / 3) - s * 2 / 9 * 2 ** (-5 / 3)
+    assert_allclose(ad.derivative(one, 2)(2.0), expected, rtol=1e-9)
+    x = np.array([0.3, 0.7])
+    second = np.exp(2 * x) * (3 * np.sin(x) + 4 * np.cos(x))
+    assert_allclose(ad.laplacian(several)(x), np.sum(second), rtol=1e-12)
+    found = ad.partials(several, 2)(x)
+    assert_allclose([found[2, 0], found[0, 2], found[1, 1]], [*second, 0.0], rtol=1e-12, atol=1e-12)

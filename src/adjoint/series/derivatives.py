@@ -16,6 +16,7 @@ from adjoint.api.function import Function
 from adjoint.api.taylor import jet
 from adjoint.base.errors import DtypeError, ShapeError
 from adjoint.base.source import user_facing
+from adjoint.conversion.driver import start_over
 from adjoint.program.types import type_of
 from adjoint.transform.drivers import check_floating
 
@@ -86,8 +87,12 @@ def derivative(function: Function, n: int = 1, argnums: int = 0) -> Function:
             raise ShapeError(f"derivative: argnums={argnums} does not fit a call with {len(args)} arguments.")
         position = argnums % len(args)
         x = _number(args[position])
-        alone = lambda x: function(*args[:position], x, *args[position + 1 :], **kwargs)
-        return along(alone, x, x.dtype.type(1), order, "derivative")[-1]
+
+        def run(function: Function) -> Any:
+            alone = lambda x: function(*args[:position], x, *args[position + 1 :], **kwargs)
+            return along(alone, x, x.dtype.type(1), order, "derivative")[-1]
+
+        return start_over(run, function, (args, kwargs))
 
     nth.__name__ = f"derivative_{order}_of_{getattr(function, '__name__', 'function')}"
     return nth

@@ -25,6 +25,7 @@ from adjoint import tree
 from adjoint.api.gradients import Function, jvp, vmap
 from adjoint.api.taylor import jet
 from adjoint.base.source import user_facing
+from adjoint.conversion.driver import start_over
 from adjoint.linear.operators.spaces import Space
 from adjoint.program.op import Op
 from adjoint.program.trace import Trace, Tracer, running
@@ -124,6 +125,9 @@ def laplacian(function: Function) -> Function:
 
     @user_facing
     def at(x: Any, *args: Any, **kwargs: Any) -> Any:
+        return start_over(lambda function: measure(function, x, args, kwargs), function, ((x, *args), kwargs))
+
+    def measure(function: Function, x: Any, args: Any, kwargs: Any) -> Any:
         x = floating(x, "laplacian")
         space = Space.of(x)
         x = space.checked(x, "laplacian: the argument")

@@ -15,6 +15,7 @@ from adjoint import tree
 from adjoint.api.gradients import Function, vmap
 from adjoint.base.errors import ShapeError
 from adjoint.base.source import user_facing
+from adjoint.conversion.driver import start_over
 from adjoint.linear.operators.spaces import Space
 from adjoint.program.types import Value
 from adjoint.series.derivatives import along, floating, whole_order
@@ -136,7 +137,8 @@ def partials(function: Function, order: int) -> Callable[..., Partials]:
 
     @user_facing
     def at(x: Any, *args: Any, **kwargs: Any) -> Partials:
-        return partials_at(lambda x: function(x, *args, **kwargs), x, order, "partials")
+        run = lambda function: partials_at(lambda x: function(x, *args, **kwargs), x, order, "partials")
+        return start_over(run, function, ((x, *args), kwargs))
 
     return at
 
