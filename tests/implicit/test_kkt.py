@@ -1,5 +1,7 @@
 """Minimizers under constraints: multipliers, one-sided derivatives, smoothing, and what is said of bad points."""
 
+import math
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -114,6 +116,19 @@ def test_an_equality_that_does_not_hold_is_said_to_be_infeasible():
     held = implicit.argmin(f, lambda a: np.array([a[0], 2.0 - a[0]]), subject_to=rules)
     assert implicit.report(held)(a).advice == ""
     assert_allclose(ad.jacrev(held)(a), [[1.0, 0.0], [-1.0, 0.0]], atol=1e-12)
+
+
+def test_objectives_and_constraints_in_pythons_mathematics():
+    f = lambda x, a: math.cosh(x[0] - a) + math.cosh(x[1] - 2.0 * a)
+    rules = implicit.Constraints(
+        equality=lambda x, a: math.exp(x[0]) - math.exp(a), inequality=lambda x, a: math.sinh(x[1]) - math.sinh(a)
+    )
+    x = implicit.argmin(f, lambda a: np.array([a, a]), subject_to=rules)
+    assert_allclose(ad.jacrev(x)(0.5), [1.0, 1.0], atol=1e-12)
+    multiplier = x.multipliers(0.5)["inequality"]["given"]  # sinh(a) = μ cosh(a)
+    assert_allclose(multiplier, np.tanh(0.5), atol=1e-12)
+    free = lambda a: implicit.argmin(lambda x: f(x, a), x0=np.zeros(2))()
+    assert_allclose(ad.jacrev(free)(0.5), [1.0, 2.0], atol=1e-9)
 
 
 def test_an_unknown_that_is_called_equality_is_no_constraint():

@@ -9,6 +9,7 @@ from typing import Any, final
 import numpy as np
 
 from adjoint import tree
+from adjoint.conversion.driver import prepare
 
 __all__ = ["Constraints", "Projected", "Proximal", "lagrangian"]
 
@@ -69,9 +70,9 @@ class Constraints:
     def at(self, x: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
         """The values of all constraints at x: {"equality", "inequality" (bounds among them), "cone"}."""
         inequality: dict[str, Any] = {}
-        equality = None if self.equality is None else self.equality(x, *args, **kwargs)
+        equality = None if self.equality is None else prepare(self.equality)(x, *args, **kwargs)
         if self.inequality is not None:
-            inequality["given"] = self.inequality(x, *args, **kwargs)
+            inequality["given"] = prepare(self.inequality)(x, *args, **kwargs)
         if self.bounds is not None:
             lower, upper = self.bounds
             fixed = _find_fixed(x, lower, upper)

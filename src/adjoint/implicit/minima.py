@@ -7,6 +7,7 @@ from typing import Any
 
 from adjoint.base.errors import RuleError
 from adjoint.base.source import user_facing
+from adjoint.conversion.driver import prepare
 from adjoint.implicit import conditions
 from adjoint.implicit.approximate import Unrolled, unroll_solver
 from adjoint.implicit.constraints import Constraints, Projected, Proximal
@@ -53,7 +54,7 @@ def argmin(
     w(1.0), ad.jacobian(w)(1.0)  # → ([0.5, 1.0], [-0.25, -0.5])
     ```
     """
-    title = "implicit.argmin"
+    title, f = "implicit.argmin", prepare(f)
     if smoothing and not isinstance(subject_to, Constraints):
         raise RuleError(
             f"{title}: smoothing={smoothing} relaxes inequalities; give subject_to=implicit.Constraints(…)."

@@ -10,6 +10,7 @@ from adjoint.base.source import user_facing
 from adjoint.optimize.minimizing import minimize
 from adjoint.optimize.nested import minimize_nested
 from adjoint.optimize.optimum import Optimum
+from adjoint.optimize.oracles import prepare_call
 
 __all__ = ["saddle"]
 
@@ -40,6 +41,7 @@ def saddle(
     float(np.round(ad.grad(lambda a: ad.optimize.saddle(f, 1.0, 0.0, a).value[0])(2.0), 6))  # → 0.0
     ```
     """
+    f = prepare_call(f)
     given = {} if inner_options is None else dict(inner_options)
 
     def solve(y: Any, x: Any, least: float) -> Optimum:
