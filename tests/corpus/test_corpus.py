@@ -42,12 +42,9 @@ NO_DIFFERENCES = {
 
 # What does not pass, and why: this list is in the README.
 LENGTH = "Python asks how many elements a mask selects, in a branch"
-BOUNDS = "an index is out of bounds for elements that take the other branch"
 OPEN: dict[tuple[str, str], str] = {
     ("learning.cluster_centers", "jit of vmap"): LENGTH,
     ("learning.cluster_centers", "jit of vmap of grad"): LENGTH,
-    ("imaging.projection_sums", "jit of vmap"): BOUNDS,
-    ("imaging.projection_sums", "jit of vmap of grad"): BOUNDS,
 }
 
 CASES = [
