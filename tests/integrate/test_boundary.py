@@ -85,6 +85,19 @@ def test_layers_get_their_nodes():
     assert np.mean(np.abs(found.mesh) < 0.2) > 0.35
 
 
+def test_failures_have_no_derivative():
+    # beyond the turning point of Bratu's problem, λ = 3.51, there is no solution
+    def middle(lam):
+        f = lambda t, y: np.stack([y[1], -lam * np.exp(y[0])])
+        mesh = np.linspace(0.0, 1.0, 9)
+        return solve_boundary(f, lambda a, b: np.stack([a[0], b[0]]), mesh, np.zeros((9, 2))).values[4, 0]
+
+    with np.errstate(all="ignore"):
+        for derivative in (ad.grad(middle), ad.jacfwd(middle)):
+            with pytest.raises(ValueError, match="solve_boundary: a solution that failed has no derivative"):
+                derivative(10.0)
+
+
 def test_order_four():
     mesh = lambda n: np.linspace(0.0, 1.0, n + 1)
     run = ad.jit(lambda x: solve_boundary(bratu, ENDS, x, np.zeros((x.shape[0], 2)), args=(2.0,), tol=1e-3).values)

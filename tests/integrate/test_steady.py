@@ -1,6 +1,7 @@
 """Steady states against roots by SciPy, with implicit derivatives."""
 
 import numpy as np
+import pytest
 from scipy.integrate import solve_ivp
 from scipy.optimize import root
 
@@ -45,3 +46,16 @@ def test_failures_are_named():
     kept = integrate.steady_state(hires, np.array([1.0, 0, 0, 0, 0, 0, 0, 0.0057]))
     assert kept.status == "not isolated"
     assert "total mass" in kept.advice
+
+
+def test_failures_have_no_derivative():
+    found = lambda k: integrate.steady_state(lambda t, y, k: -k - y**2, 1.0, args=(k,), max_steps=50)
+    value = lambda k: found(k).value  # √-k
+    for derivative in (ad.grad(value), ad.jit(ad.grad(value)), ad.jacfwd(value)):
+        with pytest.raises(ValueError, match="steady_state: a solution that failed has no derivative"):
+            derivative(1.0)
+    with pytest.raises(ValueError, match="batch element 1"):
+        ad.vmap(ad.grad(value))(np.array([-1.0, 1.0]))
+    masked = lambda k: np.where(found(k).converged, found(k).value, 0.0)
+    many = np.array([-1.0, 1.0, -4.0])
+    np.testing.assert_allclose(ad.vmap(ad.grad(masked))(many), [-0.5, 0.0, -0.25], rtol=1e-9)

@@ -28,6 +28,7 @@ from adjoint.integrate.collocation import (
 )
 from adjoint.integrate.derivative import detach
 from adjoint.integrate.reading import known_value
+from adjoint.integrate.refusals import refuse_unsolved
 from adjoint.integrate.solving import solve
 from adjoint.integrate.system import Arguments, Layout, check_right_side, read_state, trace_function
 from adjoint.program.program import interpret
@@ -225,6 +226,7 @@ def solve_boundary(
         return np.concatenate([inner, outer[None, :n]]), outer[n:] if k else np.zeros(0)
 
     (Y, q), (rms, code, iterations) = root(F, solver, linear="sparse", check="ignore", has_aux=True)(nodes, *theta)
+    Y, q = refuse_unsolved(title, [Y, q], code, STATUSES, (SINGULAR, NEWTON))
     rates = None if method == "shooting" else equations.rates(nodes, Y, q, theta)
     return BoundarySolution(
         nodes, layout.rows(Y), None if p_layout is None else p_layout.tree(q), rms, code, iterations, Y, rates, layout,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from adjoint.ops.custom import Attach
 from adjoint.program.types import Value
 from adjoint.transform.custom import BatchedRule
 
-__all__ = ["refuse_events", "refuse_failed"]
+__all__ = ["refuse_events", "refuse_failed", "refuse_unsolved"]
 
 
 class _Refusal:
@@ -78,3 +79,41 @@ def refuse_events(ending: Ending) -> Ending:
         first = seen.times[i, 0]
         firsts += Attach(_Refusal(True), 1)(*detach([first]), first, seen.counts[i], detach([ending.t])[0])
     return ending._replace(events=(seen, firsts))
+
+
+@dataclass(frozen=True)
+class _Unsolved:
+    """The derivative of a solution by an equation that it does not fulfill: an error, unless it is not used."""
+
+    title: str
+    statuses: tuple[str, ...]
+    failures: tuple[int, ...]
+
+    def _check(self, code: Value, is_used: Value) -> None:
+        words = ", ".join(f"{code} {words}" for code, words in enumerate(self.statuses))
+        failed = np.any(np.stack([code == failure for failure in self.failures]))
+        check(
+            np.logical_not(np.logical_and(failed, is_used)),
+            f"{self.title}: a solution that failed has no derivative; status {{}} of {words}. Look at its status and "
+            "advice.",
+            code,
+        )  # fmt: skip
+
+    def push(self, xs: Sequence[Value], dxs: Sequence[Value]) -> Sequence[Value]:
+        self._check(xs[-1], np.bool_(True))
+        return dxs[:-1]
+
+    def pull(self, xs: Sequence[Value], cts: Sequence[Value], wanted: Sequence[bool]) -> Sequence[Value]:
+        self._check(xs[-1], np.any(np.stack([np.any(ct != 0) for ct in cts])))
+        return [*[ct if w else None for ct, w in zip(cts, wanted, strict=False)], None]
+
+    def batched(self, mapped: Sequence[bool], size: int) -> BatchedRule:
+        return BatchedRule(self, tuple(mapped), size)
+
+
+def refuse_unsolved(
+    title: str, values: Sequence[Value], code: Value, statuses: tuple[str, ...], failures: tuple[int, ...]
+) -> list[Value]:
+    """The values, whose derivative is refused where the code is one of the failures."""
+    rule = _Unsolved(title, statuses, failures)
+    return list(Attach(rule, len(values))(*detach(values), *values, detach([code])[0]))

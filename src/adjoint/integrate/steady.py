@@ -22,6 +22,7 @@ from adjoint.integrate.derivative import detach
 from adjoint.integrate.jacobians import choose_form
 from adjoint.integrate.newton import norm, solution_of
 from adjoint.integrate.reading import read_number, read_tolerance
+from adjoint.integrate.refusals import refuse_unsolved
 from adjoint.integrate.system import Arguments, System, check_right_side, read_state, trace_function
 from adjoint.linear.solvers.answer import Answer
 from adjoint.program.trace import Tracer
@@ -108,6 +109,7 @@ def steady_state(
     y, residual, count, code = call_recorded(
         (title, traced.program, layout, form), whole, [*numbers, *leaves, *traced.theta]
     )
+    (y,) = refuse_unsolved(title, [y], code, STATUSES, (1, 2, 3))
     return SteadyState(layout.tree(y), residual, count, code)
 
 
