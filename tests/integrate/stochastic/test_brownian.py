@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import adjoint as ad
+from adjoint import integrate
 from adjoint.integrate import Brownian
 
 RNG = ad.random.default_rng(11)
@@ -65,5 +66,23 @@ def test_refusals():
         Brownian(0, (0.0, 1.0))
     with pytest.raises(ValueError, match="forwards"):
         Brownian(RNG.at(0), (1.0, 0.0))
-    with pytest.raises(ValueError, match="outside"):
-        Brownian(RNG.at(0), (0.0, 1.0))(1.5)
+
+
+def test_times_outside_of_the_span():
+    W = Brownian(RNG.at(0), (0.0, 1.0))
+    assert W(np.sum(np.full(10, 0.1)) + 1e-14) == W(1.0)  # a sum of steps
+    compiled, inner = ad.jit(lambda t: W(t)), ad.jit(lambda W, t: W.increment(0.5, t)[0])
+    assert compiled(0.25) == W(0.25)
+    for asked in (W, compiled, W.integral, lambda t: inner(W, t), ad.vmap(W)):
+        for t in (1.5, -0.1):
+            with pytest.raises(ValueError, match="the span of the Brownian motion"):
+                asked(np.array([0.5, t]) if asked is not compiled else t)
+
+    def last(T):
+        path = integrate.solve_sde(lambda t, y: -y, lambda t, y: 1.0, (0.0, T), 1.0, W, steps=4)
+        return path.last
+
+    for solved in (last, ad.jit(last)):
+        assert np.isfinite(solved(1.0))
+        with pytest.raises(ValueError, match="solve_sde: W is asked for times"):
+            solved(2.0)

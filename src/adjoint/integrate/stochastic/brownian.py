@@ -22,13 +22,14 @@ import numpy as np
 from adjoint.api.control_flow import while_loop
 from adjoint.api.gradients import vmap
 from adjoint.base.source import user_facing
+from adjoint.debug import check
 from adjoint.integrate.reading import known_value, read_span
 from adjoint.program.types import Value
 from adjoint.random.draws import FromBits, RandomBits
 from adjoint.random.generator import Generator
 from adjoint.tree.registry import register
 
-__all__ = ["Brownian", "draw_increment", "normals", "tree_values"]
+__all__ = ["Brownian", "check_inside", "draw_increment", "normals", "tree_values"]
 
 UNIT = 48  # times are multiples of 2⁻⁴⁸ of the span
 DEPTH = 24  # levels of the tree
@@ -105,6 +106,18 @@ def tree_values(key: Value, t0: Value, t1: Value, t: Value, count: int) -> tuple
     return np.where(is_end, at_end[0], value), np.where(is_end, at_end[1], integral)
 
 
+def check_inside(words: str, first: Value, last: Value, path: Brownian) -> None:
+    """Refuse times outside of the span of a path, in a compiled program too."""
+    known = [known_value(v) for v in (first, last, path.t0, path.t1)]
+    t, s, t0, t1 = known if all(v is not None for v in known) else (first, last, path.t0, path.t1)
+    slack = 2.0**-DEPTH * (t1 - t0)  # sums of steps end beside the end
+    check(
+        np.logical_and(np.all(t >= t0 - slack), np.all(s <= t1 + slack)),
+        f"{words} from {{}} to {{}}, and the span of the Brownian motion is ({{}}, {{}}). Make it with a longer span.",
+        np.min(t), np.max(s), t0, t1,
+    )  # fmt: skip
+
+
 @final
 class Brownian:
     """A path of Brownian motion over a span: W(t) is a function of the key and t, in any order of asking.
@@ -154,9 +167,7 @@ class Brownian:
 
     def _read(self, t: Any) -> tuple[Value, Value]:
         times = t if hasattr(t, "dtype") else np.asarray(t, np.float64)
-        known, a, b = (known_value(v) for v in (times, self.t0, self.t1))
-        if known is not None and a is not None and b is not None and np.any((known < a) | (known > b)):
-            raise ValueError(f"Brownian: it is known from {a} to {b}, and was asked outside.")
+        check_inside("integrate.Brownian: W is asked for times", times, times, self)
         one = lambda t: tree_values(self.key, self.t0, self.t1, t, self.size)
         flat = np.reshape(times, (-1,)).astype(np.float64)
         W, area = vmap(one)(flat)

@@ -22,7 +22,7 @@ from adjoint.integrate.reading import known_value, read_number, read_span, read_
 from adjoint.integrate.statuses import FINISHED, NOT_FINITE
 from adjoint.integrate.stepping import Plan, Settings, run
 from adjoint.integrate.stochastic.backwards import scan_backsolved
-from adjoint.integrate.stochastic.brownian import Brownian, tree_values
+from adjoint.integrate.stochastic.brownian import Brownian, check_inside, tree_values
 from adjoint.integrate.stochastic.equation import Equation, increment_between, read_equation
 from adjoint.integrate.stochastic.methods import Noise, StochasticMethod, choose_stochastic
 from adjoint.integrate.system import Arguments, Layout, read_state
@@ -171,10 +171,7 @@ def _read_driver(title: str, rng: Any, span: tuple[Value, Value], count: int) ->
     if rng.size != count:
         raise ValueError(f"{title}: the Brownian motion has {rng.size} components, and this noise {count}."
                          f" Make it with shape ({count},).")  # fmt: skip
-    known = [known_value(v) for v in (*span, rng.t0, rng.t1)]
-    if all(v is not None for v in known) and (known[0] < known[2] or known[1] > known[3]):
-        raise ValueError(f"{title}: the span ({known[0]}, {known[1]}) is longer than that of the Brownian motion, "
-                         f"({known[2]}, {known[3]}).")  # fmt: skip
+    check_inside(f"{title}: W is asked for times", *span, rng)
     return [rng.key, *(v if hasattr(v, "dtype") else np.float64(v) for v in (rng.t0, rng.t1))]
 
 
