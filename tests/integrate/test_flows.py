@@ -47,3 +47,21 @@ def test_refusals():
         flow(field, (0.0, 1.0), trace="guess")
     with pytest.raises(TypeError, match="default_rng"):
         flow(field, (0.0, 1.0), trace="hutchinson")
+
+
+def test_sketches_of_few_dimensions_are_of_full_rank():
+    # of signs, two rows in two dimensions are alike half of the time
+    A = np.array([[0.4, -0.7], [0.9, 0.3]])
+    x = np.array([0.3, -0.5])
+
+    def change(A, rng, trace="hutch++"):
+        f = lambda t, y, A: np.tanh(A @ y) + t * y
+        options = {"method": "dopri5", "trace": trace, "probes": 4}
+        return flow(f, (0.0, 1.0), args=(A,), rng=rng, **options).forward_log_det(x)
+
+    rng = ad.random.default_rng(0)
+    exact, slope = ad.value_and_grad(change)(A, rng, "exact")
+    # a sketch of as many rows as there are dimensions leaves nothing to chance
+    values, gradients = ad.vmap(ad.value_and_grad(change), in_axes=(None, 0))(A, rng.split(8))
+    np.testing.assert_allclose(values, np.full(8, exact), rtol=1e-9)
+    np.testing.assert_allclose(gradients, np.stack([slope] * 8), rtol=1e-8)

@@ -79,7 +79,7 @@ class Flow:
                 return np.trace(many(np.eye(size, dtype=start.dtype)))
             if self.trace == "hutchinson":
                 return np.sum(signs * many(signs)) / signs.shape[0]
-            third = signs.shape[0] // 2
+            third = min(signs.shape[0] // 2, size)
             Q = np.linalg.qr(many(signs[:third]).T)[0]  # the range of ∂f, about
             inside = np.sum(Q.T * many(Q.T))
             rest = signs[third:] - (signs[third:] @ Q) @ Q.T
@@ -98,7 +98,13 @@ class Flow:
         if self.trace == "exact":
             return np.zeros((0, size), dtype)
         count = self.probes if self.trace == "hutchinson" else max(2, self.probes)
-        return (2 * self.rng.at(0).integers(0, 2, size=(count, size)) - 1).astype(dtype)
+        signs = (2 * self.rng.at(0).integers(0, 2, size=(count, size)) - 1).astype(dtype)
+        if self.trace == "hutchinson":
+            return signs
+        # two rows of signs may be alike: then Q would have a column of rounding errors
+        sketch = min(count // 2, size)
+        normals = self.rng.at(1).standard_normal((sketch, size)).astype(dtype)
+        return np.concatenate([normals, signs[sketch:]])
 
 
 @user_facing
