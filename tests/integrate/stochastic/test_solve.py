@@ -118,6 +118,7 @@ def test_adaptive_steps_follow_the_path():
     ({}, "give the steps"),
     ({"steps": 0}, "positive"),
     ({"steps": 5, "sense": "itoh"}, "sense"),
+    ({"steps": 5, "noise": "red"}, "noise is .red.; it is .diagonal., .scalar."),
     ({"steps": 5, "method": "milsten"}, "milstein"),
 ])  # fmt: skip
 def test_refusals(options, words):

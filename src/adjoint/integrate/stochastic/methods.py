@@ -318,6 +318,9 @@ def choose_stochastic(title: str, method: Any, noise: str, sense: str, adjoint: 
         raise ValueError(f"{title}: there is no method {name!r}. {did_you_mean(str(name), list(_METHODS))} Methods: "
                          f"{', '.join(_METHODS)}.")  # fmt: skip
     found = _METHODS[name]
+    kinds = list(dict.fromkeys(kind for m in _METHODS.values() for kind in m.strong))
+    if noise not in kinds:
+        raise ValueError(f"{title}: noise is {noise!r}; it is {', '.join(map(repr, kinds))}.")
     if noise not in found.strong:
         others = ", ".join(repr(k) for k, m in _METHODS.items() if noise in m.strong)
         raise ValueError(f"{title}: {name} is made for noise that is {', '.join(found.strong)}, not {noise}. For this "
