@@ -147,7 +147,7 @@ def _follow(walk: _Walk, start: _Point, thetas: np.ndarray) -> dict[str, Any]:
     K, n = len(thetas), len(start.v)
     table = {"residual": np.full(K, np.nan), "code": np.full(K, SINGULAR), "iterations": np.zeros(K, np.int64),
              "crossings": np.zeros(K, bool),
-             "turn": np.zeros(2 * n + 1), "normal": np.zeros(n), "turns": np.float64(0.0)}  # fmt: skip
+             "fold": np.zeros(2 * n + 1), "normal": np.zeros(n), "has_fold": np.float64(0.0)}  # fmt: skip
     rows = np.tile(start.v, (K, 1))
     shortest = SHORTEST * float(np.ptp(thetas))
     now, t, step = start, float(thetas[0]), np.inf
@@ -169,8 +169,8 @@ def _follow(walk: _Walk, start: _Point, thetas: np.ndarray) -> dict[str, Any]:
             elif abs(h) > shortest:
                 step = 0.5 * abs(h)
             else:
-                table["turn"], table["normal"] = walk.find_fold(now.v, t, 1e4 * shortest)
-                table["turns"] = np.float64(1.0)
+                table["fold"], table["normal"] = walk.find_fold(now.v, t, 1e4 * shortest)
+                table["has_fold"] = np.float64(1.0)
                 now = now._replace(good=False)
         table["iterations"][k] = tries
         rows[k] = now.v
@@ -222,18 +222,18 @@ def path(f: Callable[..., Any], x0: Any, thetas: Any, *args: Any, tol: Any = Non
         if not begin.good:
             table["code"][:] = SINGULAR if found.converged else found.code
         kept = {"x": table.pop("rows"), "live": np.asarray(table["code"] == CONVERGED, float)}
-        return kept | {name: table.pop(name) for name in ("turn", "normal", "turns")}, table
+        return kept | {name: table.pop(name) for name in ("fold", "normal", "has_fold")}, table
 
     def residual(z: Any, first: Value, thetas: Value, *a: Any) -> Any:
         # points that were not reached are what they are: their equation is x = x
         rows = vmap(lambda v, t: F(v, t, *a))(z["x"], thetas)
         found = {name: stop_gradient(part) for name, part in z.items()}
         stays = {name: part - found[name] for name, part in z.items()}
-        turns = found["turns"] > 0.5
+        has_fold = found["has_fold"] > 0.5
         known = np.concatenate([found["x"][0], stop_gradient(thetas[:1]), found["normal"]])  # where f has derivatives
-        turn = fold_equation(lambda v, t: F(v, t, *a), np.where(turns, z["turn"], known), found["normal"])
+        fold = fold_equation(lambda v, t: F(v, t, *a), np.where(has_fold, z["fold"], known), found["normal"])
         return stays | {"x": np.where(found["live"][:, None] > 0.5, rows, stays["x"]),
-                        "turn": np.where(turns, turn, stays["turn"])}  # fmt: skip
+                        "fold": np.where(has_fold, fold, stays["fold"])}  # fmt: skip
 
     def look(v: Value, t: Value, live: Value) -> tuple[Value, Value]:
         """The tangent and the curvature nearest to 0, as functions of the point."""
@@ -250,7 +250,7 @@ def path(f: Callable[..., Any], x0: Any, thetas: Any, *args: Any, tol: Any = Non
     rows = np.where(reached[:, None], z["x"], np.nan)
     values = vmap(lambda v, t: at(v, t, *rest))(z["x"], thetas)
     tangents, curvatures = vmap(look)(z["x"], thetas, reached)
-    fold = np.where(z["turns"] > 0.5, z["turn"][start.shape[0]], np.nan)
+    fold = np.where(z["has_fold"] > 0.5, z["fold"][start.shape[0]], np.nan)
     return SolutionPath(
         thetas, vmap(unravel)(rows), vmap(unravel)(tangents), np.where(reached, values, np.nan), table["code"],
         table["iterations"], table["residual"], np.float64(tol), curvatures, fold, table["crossings"],

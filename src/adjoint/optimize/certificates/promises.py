@@ -60,9 +60,9 @@ class Promises:
     def __repr__(self) -> str:
         if any(isinstance(at, TRACED) or np.ndim(at) for at in self.broken.values()):
             return f"Promises({self.method}: {', '.join(self.broken)})"
-        tell = lambda at: "held" if at < 0 else f"broken at iteration {int(at)}"
-        told = "; ".join(f"{name}: {tell(at)}" for name, at in self.broken.items())
-        return f"Promises({self.method}: {told or 'none is known'})"
+        describe = lambda at: "held" if at < 0 else f"broken at iteration {int(at)}"
+        listed = "; ".join(f"{name}: {describe(at)}" for name, at in self.broken.items())
+        return f"Promises({self.method}: {listed or 'none is known'})"
 
     def draw(self, axes: Any, count: int) -> None:
         """The bounds as curves, into a picture of the error."""
