@@ -114,7 +114,7 @@ def test_the_solver_is_given_plain_arrays_by_a_compiled_program():
     for a in (8.0, 27.0):
         value, slope = compiled(a)
         np.testing.assert_allclose([value, slope], [a ** (1 / 3), a ** (-2 / 3) / 3], rtol=1e-12)
-    assert isinstance(asked[-1], np.float64)
+    assert all(isinstance(a, float) for a in asked)  # what was tried with traced values left nothing
     assert asked[-1] == 27.0
 
 

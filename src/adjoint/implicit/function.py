@@ -21,7 +21,7 @@ from adjoint import tree
 from adjoint.base.errors import ControlFlowError, DtypeError, RuleError, ShapeError, TraceError, TreeError
 from adjoint.base.foreign import is_refusal
 from adjoint.base.source import user_facing
-from adjoint.implicit.captures import SolverCaptures
+from adjoint.implicit.captures import SolverCaptures, undone_where_refused
 from adjoint.implicit.vectors import is_equal, real_size
 from adjoint.ops.control.recorded import keep_program
 from adjoint.ops.custom import OpaqueCall
@@ -345,7 +345,8 @@ def _record_solver(run: _Solver, values: Sequence[Value]) -> tuple[Program | Non
     flat = lambda *leaves: tuple(run._run(leaves))
     bind = lambda leaves: (flat, tuple(leaves), {})
     try:
-        made = record_function(run.function.solver, bind, record, inputs, may_draw=True)
+        with undone_where_refused(run.function.solver):
+            made = record_function(run.function.solver, bind, record, inputs, may_draw=True)
     except Exception as error:
         if not is_refusal(error):
             raise
