@@ -43,6 +43,10 @@ class _Watched:
     program: Program
     doubts: Doubts
 
+    @property
+    def title(self) -> str:
+        return self.doubts.title
+
     def push(self, xs: Sequence[Value], dxs: Sequence[Value]) -> Sequence[Value]:
         self._look(xs, [dx is not None for dx in dxs])
         return dxs[:-1]
