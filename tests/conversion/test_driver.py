@@ -13,6 +13,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.linalg
+import scipy.optimize
+import scipy.special
+import scipy.stats
 
 import adjoint as ad
 from adjoint.base.config import config
@@ -296,3 +300,28 @@ def test_functions_of_math_compute_in_double_precision() -> None:
     for value, gradient in (ad.value_and_grad(f)(x), ad.jit(ad.value_and_grad(f))(x)):
         assert value == f(x)
         assert gradient.dtype == np.float32
+
+
+@pytest.mark.parametrize(
+    ("function", "x"),
+    [
+        (math.sin, 0.3),
+        (scipy.special.logsumexp, np.array([0.3, 0.7])),
+        (functools.partial(scipy.special.logsumexp, b=2.0), np.array([0.3, 0.7])),
+        (scipy.linalg.det, np.array([[2.0, 0.1], [0.3, 1.5]])),
+        (scipy.stats.norm.logpdf, 0.3),
+        (scipy.optimize.rosen, np.array([0.3, 0.7])),
+    ],
+    ids=["math", "special", "partial", "linalg", "stats", "optimize"],
+)
+def test_functions_of_libraries_are_transformed_as_they_stand(function: Any, x: Any) -> None:
+    slope = np.zeros(np.shape(x))
+    for index in np.ndindex(np.shape(x)):
+        step = np.zeros(np.shape(x))
+        step[index] = 1e-6
+        plain = [function(float(v) if np.ndim(v) == 0 else v) for v in (x + step, x - step)]
+        slope[index] = (plain[0] - plain[1]) / 2e-6
+    many = np.stack([x, 2.0 * np.asarray(x)])
+    for gradient in (ad.grad(function), ad.jit(ad.grad(function))):
+        np.testing.assert_allclose(gradient(x), slope, rtol=1e-7)
+    np.testing.assert_allclose(ad.vmap(function)(many)[0], function(x), rtol=1e-12)

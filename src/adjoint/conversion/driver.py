@@ -30,6 +30,7 @@ R = TypeVar("R")
 _needed: set[CodeType] = set()  # functions that have met a refusal as they are
 _explicit: set[CodeType | None] = set()  # functions whose operators are methods that have met one
 MOST_RUNS = 64
+_LIBRARIES = ("math", "scipy")  # NumPy's functions take traced values themselves
 
 
 class Converted:
@@ -65,15 +66,23 @@ def code_of(function: Any) -> CodeType | None:
 
 
 def can_convert(function: Any) -> bool:
-    """Whether a function is the user's."""
+    """Whether a function is the user's, or a library's in whose place another is called."""
     while isinstance(function, functools.partial):
         function = function.func
+    if has_counterpart(function):
+        return True
     if isinstance(function, MethodType):
         function = function.__func__
     if isinstance(function, FunctionType):
         return is_converted(function.__code__) or is_convertible(function)
     method = getattr(type(function), "__call__", None)  # noqa: B004
     return isinstance(method, FunctionType) and is_convertible(method)
+
+
+def has_counterpart(function: Any) -> bool:
+    """Whether converted code calls something else than a function of these libraries, which dispatch does not reach."""
+    module = getattr(function, "__module__", None) or type(function).__module__
+    return module.startswith(_LIBRARIES) and not isinstance(function, type) and call(function) is not function
 
 
 def start_over(run: Callable[[Any], R], function: Any, arguments: Any = ()) -> R:
@@ -89,14 +98,14 @@ def start_over(run: Callable[[Any], R], function: Any, arguments: Any = ()) -> R
     try:
         return run(function)
     except (TraceError, UnsupportedError) as problem:
-        if isinstance(problem, LeakError) or code is None:
+        if isinstance(problem, LeakError):
             raise
         first: Exception = problem
     except StartOver as again:
         first = again.error
     except Exception as problem:  # a library's own error in the place of a refusal, as C code raises them
         refusal = explained(problem)
-        if code is None or not isinstance(refusal, TraceError):
+        if not isinstance(refusal, TraceError):
             raise
         first = refusal
     try:
@@ -104,7 +113,8 @@ def start_over(run: Callable[[Any], R], function: Any, arguments: Any = ()) -> R
     except (TraceError, UnsupportedError) as problem:
         is_first = type(first) is type(problem) and not isinstance(problem, ControlFlowError)
         raise (first if is_first and _subject(first) == _subject(problem) else problem) from None
-    _needed.add(code)  # type: ignore[arg-type]
+    if code is not None:
+        _needed.add(code)
     return result
 
 

@@ -122,11 +122,12 @@ def instance_names(thing: Any) -> dict[str, Any] | None:
 
 @functools.lru_cache(maxsize=1024)
 def slots_of(cls: type) -> Mapping[str, Any]:
-    """The descriptors of `__slots__`, by name."""
+    """The descriptors of `__slots__`, by name; not those by which C code lays its objects out."""
     found: dict[str, Any] = {}
     for base in reversed(cls.__mro__):
         if base.__flags__ & _HEAP_TYPE:
-            found |= {k: v for k, v in class_names(base).items() if isinstance(v, MemberDescriptorType)}
+            slots = {k: v for k, v in class_names(base).items() if isinstance(v, MemberDescriptorType)}
+            found |= {k: v for k, v in slots.items() if not k.endswith("__")}
     return found
 
 
