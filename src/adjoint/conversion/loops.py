@@ -27,7 +27,7 @@ from adjoint.conversion.rolling import roll_counted, roll_while
 from adjoint.conversion.sharing import answer, stays_python
 from adjoint.conversion.truths import all_of, negate
 from adjoint.program.freezing import Generators
-from adjoint.program.journal import WrittenArrays, note_array, noting_arrays
+from adjoint.program.journal import Journal, WrittenArrays, journal, note_array, noting_arrays
 from adjoint.program.program import Program
 from adjoint.program.record import Record
 from adjoint.program.subprograms import all_equations
@@ -115,12 +115,12 @@ class Mark:
         self.record = trace
         self.equations, self.log = len(trace.equations), Log(is_region=False)
         self.shadows = dict(trace.shadows) if isinstance(trace, Region) else None
-        self.generators = generators
+        self.generators, self.draws = generators, Journal()
         generators.note()
 
     def run(self, body: Block, state: tuple[Any, ...]) -> tuple[Any, ...]:
         """One iteration, noted."""
-        with logging(self.log), noting_arrays(self.arrays):
+        with logging(self.log), noting_arrays(self.arrays), journal(self.draws):
             return body(*state)
 
     @property
@@ -145,6 +145,7 @@ class Mark:
         """As if it had not been."""
         self.log.restore()
         self.generators.restore()
+        self.draws.restore(given_up=True)
         for array, held in self.arrays.take():
             array._adopt(held)
         if isinstance(self.record, Region) and self.shadows is not None:
