@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from adjoint.integrate.events import Event
     from adjoint.integrate.explicit import RungeKutta
     from adjoint.integrate.flows import Flow, flow
+    from adjoint.integrate.hamiltonian import Hamiltonian
     from adjoint.integrate.properties import order, stability_function
     from adjoint.integrate.quadrature.integral import Integral, quad
     from adjoint.integrate.quadrature.rules import gauss
@@ -52,6 +53,7 @@ __all__ = [
     "DiagonallyImplicit",
     "Event",
     "Flow",
+    "Hamiltonian",
     "Integral",
     "Path",
     "Radau",
@@ -100,6 +102,7 @@ _HOMES = {
     "adjoint.integrate.control": "Controller",
     "adjoint.integrate.controlled": "Path solve_cde",
     "adjoint.integrate.flows": "Flow flow",
+    "adjoint.integrate.hamiltonian": "Hamiltonian",
     "adjoint.integrate.diagonal": "DiagonallyImplicit",
     "adjoint.integrate.events": "Event",
     "adjoint.integrate.closed_form": "linear",

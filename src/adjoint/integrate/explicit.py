@@ -42,6 +42,7 @@ class Method:
     symmetric = False
     reversible = False
     symplectic = False
+    splits = False  # whether q and p of y = (q, p) move one after the other
 
     def value(self, state: Any) -> Value:
         """y of a state."""

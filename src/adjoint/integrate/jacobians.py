@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.base.source import warn_user
 from adjoint.integrate.forms import DENSE, FREE, Sparse, SparsePattern
 from adjoint.integrate.reading import known_value
 from adjoint.integrate.system import System
@@ -15,7 +16,7 @@ from adjoint.program.types import Value, type_of
 from adjoint.sparse.coloring import as_pattern, color
 from adjoint.sparse.pattern import pattern as find_pattern
 
-__all__ = ["FEW", "choose_form"]
+__all__ = ["FEW", "check_split", "choose_form"]
 
 FEW = 50  # equations whose Jacobian is a dense matrix in any case
 DIAGONALS = 12  # so many, or fewer, are solved as a band
@@ -95,6 +96,27 @@ def _remember(key: Any, value: Any) -> None:
     _found[key] = value
     while len(_found) > REMEMBERED:
         _found.popitem(last=False)
+
+
+def check_split(title: str, method: Any, system: System) -> None:
+    """Warn where q′ depends on q, or p′ on p: a method that moves one after the other has order 1 then."""
+    if not method.splits or system.size % 2:
+        return
+    found, n = _pattern_of(system), system.size // 2
+    if found is None:
+        return
+    at = found.tocoo()
+    rows, columns = at.row < n, at.col < n
+    both = (at.row < 2 * n) & (at.col < 2 * n) & (rows == columns)
+    if np.any(both):
+        which = " and ".join(
+            text for here, text in ((rows, "q′ depends on q"), (~rows, "p′ depends on p")) if np.any(both & here)
+        )
+        warn_user(
+            f"{title}: {method.name} is for y = (q, p) whose q′ depends on p alone and p′ on q alone; here {which}. "
+            "Its order is 1 then, and energy may drift. Take 'reversible-heun', 'dop853' or another method for any "
+            "equation."
+        )
 
 
 def _pattern_of(system: System) -> Any:

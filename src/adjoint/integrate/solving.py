@@ -23,7 +23,7 @@ from adjoint.integrate.dense import Interpolation
 from adjoint.integrate.derivative import detach, record_flat, types_of
 from adjoint.integrate.events import occurred, read_events
 from adjoint.integrate.integrand_jumps import watch_integrand
-from adjoint.integrate.jacobians import FEW, choose_form
+from adjoint.integrate.jacobians import FEW, check_split, choose_form
 from adjoint.integrate.jumps import tell_of_jumps
 from adjoint.integrate.keeping import read_checkpoint
 from adjoint.integrate.python_calls import call_in_python
@@ -128,6 +128,7 @@ def solve(
     masses = read_mass(title, mass, chosen, layout)
     system = System(program, layout, extra, theta).changed(theta, stiff_program=stiff_program)
     form = choose_form(title, jacobian, chosen, system, masses)
+    check_split(title, chosen, system)
     check_norm(title, norm)
     check_start(title, start)
     saves = read_times(title, save, t0, t1)

@@ -228,6 +228,7 @@ class Symplectic(_FixedSteps):
 
     reversible = True
     symplectic = True
+    splits = True
 
     @property
     def evaluations(self) -> int:
