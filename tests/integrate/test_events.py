@@ -168,7 +168,8 @@ def test_units_of_an_event_do_not_matter():
 
 @pytest.mark.parametrize("g, status", [
     (lambda t, y: 0 * y, "grazing event"), (lambda t, y: np.sqrt(y - 2), "not finite"),
-    (lambda t, y: 1.0 - t + 0 * y, "event"),
+    (lambda t, y: 1.0 - t + 0 * y, "event"), (lambda t, y: (t - 0.61) ** 2 + 0 * y, "grazing event"),
+    (lambda t, y: -np.abs(y - 0.5) ** 2, "grazing event"),
 ])  # fmt: skip
 def test_zero_all_along_and_nan_and_the_last_moment(g, status):
     path = integrate.solve(lambda t, y: -y, (0.0, 1.0), 1.0, events=[integrate.Event(g)], method="bosh3")

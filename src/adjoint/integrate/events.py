@@ -31,6 +31,7 @@ __all__ = ["Event", "EventPlan", "Occurred", "Occurrences", "read_events"]
 
 KEPT = 32  # occurrences whose times and states are kept
 HALVINGS = 60
+TOUCH = 1e-14  # of the size of g in a step: an extremum of g no larger is zero to rounding
 PARTS = np.linspace(0.0, 1.0, 5)  # of a step, between which signs are looked at
 
 
@@ -264,20 +265,27 @@ class Watch:
 
 
 def _dip(along: Callable[[Value], Value], side: Value, values: Value, direction: int) -> tuple[Value, Value, Value]:
-    """A crossing next to the extremum of g, given on a grid, that comes nearest to the other side or beyond it."""
+    """A crossing next to the extremum of g, given on a grid, that comes nearest to the other side or beyond it.
+
+    Where the extremum is zero to rounding, g may touch zero or cross it twice: the extremum itself is named then.
+    """
     nearest = np.argmin(side * values)
     a, b = nearest / 32.0, np.minimum(nearest + 2.0, 32.0) / 32.0
+    falls = lambda x: side * jvp(along, (x,), (np.float64(1.0),))[1] < 0
 
     def halve(_: Any, ends: Any) -> Any:
         a, b = ends
         middle = 0.5 * (a + b)
-        falls = side * jvp(along, (middle,), (np.float64(1.0),))[1] < 0
-        return np.where(falls, middle, a), np.where(falls, b, middle)
+        left = falls(middle)
+        return np.where(left, middle, a), np.where(left, b, middle)
 
     lowest = fori_loop(0, HALVINGS, halve, (a, b))[1]
-    is_beyond = side * along(lowest) < 0
+    value = side * along(lowest)
+    is_inside = np.logical_and(falls(a), np.logical_not(falls(b)))
+    touches = np.logical_and(is_inside, np.abs(value) <= TOUCH * np.max(np.abs(values)))
     counts_first = np.bool_(True) if direction == 0 else side * direction < 0
-    return is_beyond, np.where(counts_first, a, lowest), np.where(counts_first, lowest, b)
+    low, high = np.where(counts_first, a, lowest), np.where(counts_first, lowest, b)
+    return np.logical_or(value < 0, touches), np.where(touches, lowest, low), np.where(touches, lowest, high)
 
 
 def handle(

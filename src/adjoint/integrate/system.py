@@ -198,10 +198,10 @@ def check_right_side(
     for path, t, found, out in zip(layout.structure.paths(), layout.types, traced.types, outputs, strict=True):
         if found.dtype.kind in "biu":
             raise DtypeError(f"{title}: {name} returned {found} at y{path}; {what} is a floating-point number. Write "
-                             " 1.0 for 1, or .astype(float).")  # fmt: skip
+                             "1.0 for 1, or .astype(float).")  # fmt: skip
         if t.shape != found.shape:
             raise ShapeError(f"{title}: {name} returned {found} at y{path}, and y0{path} is {t}. {name} gives one for "
-                             "each number of y.")  # fmt: skip
+                             f"each number of y; t comes first, {name}(t, y, *args).")  # fmt: skip
         if t.dtype != found.dtype and not out.type.weak and not isinstance(out, Literal):
             remedy = (f"start with y0{path}.astype(complex)" if found.dtype.kind == "c" and t.dtype.kind != "c"
                       else f"write .astype({t.dtype.name!r}) in {name}, or start with {found.dtype.name}")  # fmt: skip
