@@ -303,7 +303,7 @@ def test_functions_of_math_compute_in_double_precision() -> None:
 
 
 @pytest.mark.parametrize(
-    ("function", "x"),
+    "function, x",
     [
         (math.sin, 0.3),
         (scipy.special.logsumexp, np.array([0.3, 0.7])),

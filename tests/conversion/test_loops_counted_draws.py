@@ -1,4 +1,4 @@
-"""Loops that draw from the library's own generators, traced once: the numbers of plain Python, from the first iteration."""
+"""Loops that draw from the library's own generators, traced once: the numbers of plain Python, from the start."""
 
 from typing import Any
 
