@@ -34,8 +34,8 @@ ADVICE = {
     MAX_STEPS: "Give a larger max_steps or looser tolerances; a stiff equation needs method='rodas5p'.",
     TOO_SMALL: "Steps became too small to go on: the solution grows without bound there, f has a jump (name its times "
     "as stops=), or the tolerances are below rounding.",
-    NOT_FINITE: "NaN or infinity came out of f or stands in span or y0, or NaN came out of an event: look at its domain, "
-    "or start elsewhere.",
+    NOT_FINITE: "NaN or infinity came out of f or stands in span or y0, or NaN came out of an event: look at its "
+    "domain, or start elsewhere.",
     NEWTON_FAILED: "Newton's method does not converge at any step size: f or its derivative has a jump there; name its "
     "times as stops=.",
     NOT_INDEX_1: "The algebraic equations do not determine the algebraic unknowns (their Jacobian is singular): "
