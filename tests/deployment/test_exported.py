@@ -124,6 +124,21 @@ def test_damaged_files_are_refused(tmp_path: Path, member: str) -> None:
         ad.load(damaged)
 
 
+def test_single_bytes_that_were_changed_are_noticed_or_do_not_matter(tmp_path: Path) -> None:
+    path, x = tmp_path / "f.adj", np.arange(4.0)
+    ad.export(lambda x: np.sin(x), x, name="f").save(path)
+    content, refused = path.read_bytes(), 0
+    for k in range(0, len(content), len(content) // 40):
+        path.write_bytes(content[:k] + bytes([content[k] ^ 65]) + content[k + 1 :])
+        try:
+            result = ad.load(path)(x)
+        except ad.ProgramError:
+            refused += 1
+        else:
+            assert_close(result, np.sin(x))
+    assert refused > 20
+
+
 def test_a_file_that_is_none(tmp_path: Path) -> None:
     (tmp_path / "no.adj").write_bytes(b"not a program at all")
     with pytest.raises(ad.ProgramError, match="not a saved program"):
@@ -280,6 +295,10 @@ def test_refusals() -> None:
         ad.export(lambda x: x + np.arange(x.shape[0]) ** 2, ad.ArrayType(("n",), np.float64))
     with pytest.raises(ValueError, match="name 'not a name'"):
         ad.export(np.sin, 1.0, name="not a name")
+    with pytest.raises(ValueError, match="name 'int'"):
+        ad.export(np.sin, 1.0, name="int")
+    with pytest.raises(ValueError, match="name 'new'"):  # the header is for C++ as well
+        ad.export(np.sin, 1.0, name="new")
     with pytest.raises(ValueError, match="target must be None"):
         ad.export(np.sin, 1.0, name="f").assembly("sparc")
     exported = ad.export(lambda x, y: x + y, *[ad.ArrayType(("n",), np.float64)] * 2, name="f")

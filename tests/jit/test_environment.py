@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.linalg
 
 import adjoint as ad
 from adjoint.jit.environment import Environment
@@ -142,3 +143,10 @@ def test_facts_that_differ(a: Any, b: Any) -> None:
 def test_facts_that_are_equal(a: Any) -> None:
     assert token(a) == token(a)
     assert hash(token(a)) == hash(token(a))
+
+
+def test_functions_of_scipy_are_compiled_though_they_fill_tables_of_their_own() -> None:
+    a = np.array([[2.0, 0.3], [0.1, 3.0]])
+    f = ad.jit(scipy.linalg.logm)
+    np.testing.assert_allclose(f(a), scipy.linalg.logm(a), rtol=1e-12)
+    assert f.report().eager_calls == 0

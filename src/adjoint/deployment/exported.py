@@ -22,7 +22,7 @@ from adjoint.base.errors import ProgramError, ShapeError
 from adjoint.base.source import user_facing
 from adjoint.deployment.counting import Counts
 from adjoint.deployment.files import write_file
-from adjoint.deployment.header import identifiers, write_header
+from adjoint.deployment.header import RESERVED, identifiers, write_header
 from adjoint.deployment.library import compile_text, write_fixed, write_template
 from adjoint.deployment.linking import link
 from adjoint.deployment.templates import Template, example_sizes, other_sizes
@@ -50,7 +50,7 @@ def export(function: Callable[..., tree.Tree], *types: tree.Tree, name: str | No
     named = name or getattr(function, "__name__", type(function).__name__)
     if named == "<lambda>":
         named = "function"
-    if not named.isidentifier() or not named.isascii():
+    if not named.isidentifier() or not named.isascii() or named in RESERVED:
         raise ValueError(f"export: the name {named!r} is none that C allows; give another: export(f, …, name='model').")
     leaves, structure = tree.flatten(types)
     sizes = list(dict.fromkeys(n for leaf in leaves for n in _shape(leaf) if isinstance(n, str)))

@@ -57,11 +57,11 @@ def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def take_machine_code(path: str | os.PathLike[str], program: Program) -> bool:
+def take_machine_code(path: str | os.PathLike[str], source: Any, program: Program) -> bool:
     """Give a program the machine code that stands in its file, if it is for this machine and for this program."""
     import zipfile
 
-    with zipfile.ZipFile(path) as file:
+    with zipfile.ZipFile(source) as file:
         if CODE not in file.namelist():
             return False
         content, said = file.read(CODE), json.loads(file.read(FACTS))

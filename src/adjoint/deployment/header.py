@@ -16,7 +16,9 @@ C_TYPES = {
     "float32": "float", "float64": "double", "complex64": "float", "complex128": "double",
 }  # fmt: skip
 RESERVED = """auto break case char const continue default do double else enum extern float for goto if inline int
-long register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while"""
+long register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while
+and bool catch class compl delete explicit export false friend mutable namespace new not nullptr operator or private
+protected public template this throw true try typename using virtual xor workspace""".split()  # in C and C++, and ours
 
 
 def identifiers(paths: Sequence[str], taken: set[str]) -> list[str]:
@@ -24,7 +26,7 @@ def identifiers(paths: Sequence[str], taken: set[str]) -> list[str]:
     names: list[str] = []
     for path in paths:
         name = re.sub(r"\W+", "_", path, flags=re.ASCII).strip("_") or "x"
-        name = f"x_{name}" if name[0].isdigit() or name in RESERVED.split() else name
+        name = f"x_{name}" if name[0].isdigit() or name in RESERVED else name
         number, unique = 1, name
         while unique in taken:
             number += 1

@@ -10,6 +10,7 @@ from adjoint.base.errors import ProgramError
 from adjoint.base.source import user_facing
 from adjoint.deployment.exported import Exported
 from adjoint.deployment.files import take_machine_code
+from adjoint.program.save import opened
 
 __all__ = ["load"]
 
@@ -37,8 +38,13 @@ def load(path: str | os.PathLike[str], classes: Sequence[type] = ()) -> TracedPr
         for program in programs
     ]
     try:
-        take_machine_code(path, traced.program)
-    except (KeyError, ValueError) as problem:
-        raise ProgramError(f"{path}: the machine code in it is damaged: {problem}.") from None
+        with opened(path) as source:
+            take_machine_code(path, source, traced.program)
+    except (ProgramError, MemoryError):
+        raise
+    except Exception as problem:  # whatever can be wrong with bytes that were changed
+        raise ProgramError(
+            f"{path}: the machine code in it is damaged: {problem}. Export the function again."
+        ) from None
     shapes = [tuple(shape) for shape in notes["shapes"]]
     return Exported([traced, *further], notes["sizes"], shapes, notes["parameters"])

@@ -22,6 +22,7 @@ from adjoint.jit.objects import is_layer, is_namespace
 from adjoint.jit.rebuild import FunctionRebuilder
 from adjoint.jit.walk import Walk
 from adjoint.jit.writes import Outside
+from adjoint.program.freezing import LIBRARIES
 from adjoint.program.types import Value
 
 __all__ = ["EMPTY", "Captures", "Environment"]
@@ -187,7 +188,7 @@ class Environment:
 
     def _is_own_package(self, name: str | None) -> bool:
         package = (name or "").partition(".")[0]
-        return package == self._home and package != "adjoint"
+        return package == self._home and package not in LIBRARIES
 
     def part(self, function: Any) -> Part:
         """What a function reads by itself."""

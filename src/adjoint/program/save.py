@@ -13,6 +13,7 @@ import json
 import os
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any, cast
 
 import numpy as np
@@ -279,10 +280,22 @@ def read(
     path: str | os.PathLike[str], ufunc: Callable[[str], Op | None], classes: Sequence[type] = ()
 ) -> tuple[Program, dict[str, Any], Reader]:
     """(program, what stands beside it, reader). Whatever is wrong with the file is a ProgramError that says what."""
+    with opened(path) as source:
+        return _read(path, source, ufunc, classes)
+
+
+def opened(path: Any) -> Any:
+    """A file of bytes, opened before anything in it is judged: what goes wrong from then on is damage."""
+    return nullcontext(path) if hasattr(path, "read") else open(path, "rb")
+
+
+def _read(
+    path: Any, source: Any, ufunc: Callable[[str], Op | None], classes: Sequence[type]
+) -> tuple[Program, dict[str, Any], Reader]:
     import zipfile
 
     try:
-        with zipfile.ZipFile(path) as file:
+        with zipfile.ZipFile(source) as file:
             text: dict[str, Any] = json.loads(file.read(TEXT))
             if text.get("format") != FORMAT:
                 raise ProgramError(f"{path}: this is not a saved program.")
@@ -302,7 +315,7 @@ def read(
     except ProgramError as problem:
         said = str(problem)
         raise ProgramError(said if said.startswith(str(path)) else f"{path}: {said}") from None
-    except (OSError, MemoryError):
+    except MemoryError:
         raise
     except zipfile.BadZipFile as problem:
         raise ProgramError(f"{path}: this is not a saved program, or it is damaged or cut off: {problem}.") from None
