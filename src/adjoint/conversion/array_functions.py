@@ -16,7 +16,6 @@ from adjoint.base.loading import deferred
 from adjoint.conversion.calls import FINDERS, METHODS, call, instead_of
 from adjoint.conversion.growing import rejoin
 from adjoint.conversion.lifting import any_traced, made_here
-from adjoint.conversion.questions import in_program
 from adjoint.conversion.scipy_objects import adapt_method, adapter_of, call_adapted, find_selection
 from adjoint.conversion.special_methods import iterate
 from adjoint.conversion.stores import prepare_array
@@ -26,7 +25,7 @@ from adjoint.ops.operators import find_function
 from adjoint.program.trace import Tracer, live_trace
 from adjoint.tree import leaves
 
-defer_texts = deferred("adjoint.conversion.builtins", "defer_texts")
+log_numbers = deferred("adjoint.conversion.builtins", "log_numbers")
 
 _WRITING = ("copyto", "put", "place", "putmask", "fill_diagonal", "put_along_axis")
 _MAKING = (
@@ -152,12 +151,22 @@ def _find_object(made: Any) -> Any:
     return None if adapter is None else call_adapted(made, adapter)
 
 
+_LOGGING = frozenset({"debug", "info", "warning", "warn", "error", "critical", "exception", "log"})
+
+
 def _find_method(method: Any) -> Any:
-    """A method of such an object, or of a logger while a program is written."""
+    """A method of such an object, or of a logger."""
     logging: Any = sys.modules.get("logging")  # who has a logger has read its module
-    if logging is not None and isinstance(method.__self__, logging.Logger) and in_program():
-        return functools.partial(defer_texts, method)
+    is_logger = logging is not None and isinstance(method.__self__, logging.Logger | logging.LoggerAdapter)
+    if is_logger and method.__name__ in _LOGGING:
+        return functools.partial(log_numbers, method)
     return adapt_method(method)
+
+
+def _find_in_logging(function: Any) -> Any:
+    """logging.info and its like."""
+    is_theirs = getattr(function, "__module__", None) == "logging" and not isinstance(function, type)
+    return functools.partial(log_numbers, function) if is_theirs and function.__name__ in _LOGGING else None
 
 
 METHODS["object"], METHODS["method"] = _find_object, _find_method
@@ -256,4 +265,4 @@ def _attribute(path: str, name: str) -> Any:
     return getattr(_module(path), name)
 
 
-FINDERS.extend([_find_in_numpy, _find_in_polynomials, _find_in_scipy, find_selection])
+FINDERS.extend([_find_in_numpy, _find_in_polynomials, _find_in_scipy, find_selection, _find_in_logging])

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numbers
 import operator
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -215,15 +215,40 @@ def print_(*values: Any, **kwargs: Any) -> None:
 
 def defer_texts(function: Any, *values: Any, **kwargs: Any) -> None:
     """Call a function when the program runs, with the numbers that traced values and texts have then."""
-    plain = [plain_number(v) for v in values]
-    operands = [v for p in plain if isinstance(p, TracedText) for v in p.operands]
+    operands: list[Any] = []
+    reads = [_reader(value, operands) for value in values]
 
-    def show(*given: Any) -> None:
-        rest = iter(given)
-        function(*[p.filled(rest) if isinstance(p, TracedText) else p for p in plain], **kwargs)
+    def show(*numbers: Any) -> None:
+        rest = iter(numbers)
+        function(*[read(rest) for read in reads], **kwargs)
 
     arguments, leaves = EffectArguments.of(tuple(operands), {})
     Callback(show, arguments)(*leaves)
+
+
+def _reader(value: Any, operands: list[Any]) -> Callable[[Iterator[Any]], Any]:
+    """How a value is made from its operands, which are added to the list."""
+    if type(value) is dict:
+        inner = {key: _reader(v, operands) for key, v in value.items()}
+        return lambda numbers: {key: read(numbers) for key, read in inner.items()}
+    plain = plain_number(value)
+    if not isinstance(plain, TracedText):
+        return lambda _: plain
+    operands += plain.operands
+    return _next_number if isinstance(value, Tracer) else plain.filled  # a logger fills numbers into %d
+
+
+def _next_number(numbers: Iterator[Any]) -> Any:
+    number = next(numbers)
+    return number if np.ndim(number) else number.item()
+
+
+def log_numbers(method: Any, *values: Any, **kwargs: Any) -> Any:
+    """A method of a logger, which fills numbers into a template by itself: it is given plain ones."""
+    inner = [v for value in values for v in (value.values() if type(value) is dict else (value,))]
+    if in_program() or any(isinstance(plain_number(v), TracedText) for v in inner):
+        return defer_texts(method, *values, **kwargs)
+    return method(*[_reader(v, [])(iter(())) for v in values], **kwargs)
 
 
 @instead_of(abs)

@@ -33,10 +33,10 @@ _QUESTIONS = frozenset(
 )
 _CHANGES = frozenset({"print", "append", "extend", "insert", "pop", "remove", "clear", "update", "setdefault", "add",
                       "discard", "popitem", "appendleft", "popleft", "sort", "heappush", "heappop", "heapify",
-                      "info", "debug", "warning", "error", "write", "writelines"})  # fmt: skip
+                      "info", "debug", "warning", "error", "critical", "exception", "write", "writelines"})  # fmt: skip
 _WRITES = frozenset({"STORE_ATTR", "DELETE_ATTR", "STORE_GLOBAL", "DELETE_GLOBAL", "STORE_SUBSCR", "DELETE_SUBSCR"})
 _OUTSIDE = frozenset({"input", "open", "time", "time_ns", "perf_counter", "monotonic", "now", "sleep", "flush", "read",
-                      "readline", "put", "get_nowait", "critical", "exception", "log_message"})  # fmt: skip
+                      "readline", "put", "get_nowait", "log_message"})  # fmt: skip
 # MINPACK's wrappers print the refusal that they meet before they raise an error of their own
 _PRINTING = frozenset({"fsolve", "leastsq", "root"})
 DEEPEST = 6

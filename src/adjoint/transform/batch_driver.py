@@ -65,6 +65,15 @@ class SplittingBatch(Batch):
             return ()
         return super().apply(op, args)
 
+    def checkpoint(self) -> Callable[[], None]:
+        """Effects that wait from now on are taken back: by the function that is returned."""
+        count = len(self.waiting)
+
+        def take_back() -> None:
+            del self.waiting[count:]
+
+        return take_back
+
     def perform(self) -> None:
         """Run the effects that have waited, in order."""
         for op, args in self.waiting:
