@@ -1,4 +1,4 @@
-"""Products of large matrices: BLAS."""
+"""Products of large matrices: by panels of our own, or by BLAS."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.compile import blas, vectors
+from adjoint.compile import blas, panels, vectors
 from adjoint.compile.emit import Emitter
 from adjoint.compile.matrices import Matrix, by_rows
 
@@ -14,9 +14,30 @@ LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
 
 
 def write_gemm(emitter: Emitter, dtype: np.dtype[Any], a: Matrix, b: Matrix, c: Matrix) -> None:
+    """C = A B, of which one has neighbors in one direction at least."""
+    a, b = (_unit(emitter, dtype, x) for x in (a, b))
+    if dtype.name in panels.DTYPES and c.across == 1 and panels.pays() and not emitter.shared.standalone:
+        _call_panels(emitter, dtype, a, b, c)
+    else:
+        _call_blas(emitter, dtype, a, b, c)
+
+
+def _call_panels(emitter: Emitter, dtype: np.dtype[Any], a: Matrix, b: Matrix, c: Matrix) -> None:
+    f, name = emitter.f, f"{panels.NAME}{dtype.name}"
+    emitter.shared.symbols[name] = panels.address(name)
+    blocks = panels.block_sizes(c.rows, a.columns, c.columns)
+    rooms = [emitter.allocate(nbytes) for nbytes in panels.workspace(dtype, blocks)]
+    sizes = (
+        c.rows, a.columns, c.columns, a.down, a.across, b.down, b.across, c.down, *blocks,
+    )  # fmt: skip
+    f.call(name, "void", a.pointer, b.pointer, c.pointer, *rooms, *map(emitter.number, sizes), declared=True)
+    for room in rooms:
+        emitter.free(room)
+
+
+def _call_blas(emitter: Emitter, dtype: np.dtype[Any], a: Matrix, b: Matrix, c: Matrix) -> None:
     """BLAS counts by columns: it is asked for Cᵀ = Bᵀ Aᵀ, whose memory is that of C."""
     f = emitter.f
-    a, b = (_unit(emitter, dtype, x) for x in (a, b))
     name = f"adjoint_blas_{LETTERS[dtype.name]}gemm"
     emitter.shared.symbols[name] = blas.symbols()[name]
     integers = [f.allocate("i32", align=8) for _ in range(6)]

@@ -1,4 +1,4 @@
-"""One product of matrices: tiles or BLAS, whole or in parts that threads share.
+"""One product of matrices: tiles, panels or BLAS, whole or in parts that threads share.
 
 A large product is cut along its rows or columns, each part of which is a product of its own, or along the sum, with a
 partial result for each part. Where it is cut depends on the sizes alone.
@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.compile import panels
 from adjoint.compile.emit import Emitter
 from adjoint.compile.gemm import write_gemm
 from adjoint.compile.ir import INLINED, Value
@@ -23,6 +24,9 @@ from adjoint.program.types import ArrayType
 SMALL = 30_000  # products: below, a call of BLAS costs more than it saves
 CALLED = 4096  # products: beside so many a call is not felt
 NEAR = 3 * 2**14  # bytes that stay close to the processor
+CLOSE = 2**20  # bytes of a factor on the right that tiles still read quicker than panels copy it
+FEW, SOME = 32, 64  # rows on the left: a copy of the right factor costs more than it saves, and as much
+NARROW = 256  # bytes of a row of the right factor: panels are wider
 MULTIPLY, READ = 0.03, 0.5  # nanoseconds: a product of two numbers, and a number read from memory
 FEWEST = 64  # rows or columns of a part
 PACKED = 128, 256  # the same for BLAS, which packs one factor for each part: of two parts, and of more
@@ -50,7 +54,9 @@ def product(emitter: Emitter, dtype: np.dtype[Any], a: Matrix, b: Matrix, c: Mat
         _call_rows(emitter, dtype, b.transposed, a.transposed, c.transposed)
     elif (m == 1 or n == 1) and a.across == 1 and b.down == 1:
         write_dots(emitter, dtype, a, b, c)
-    elif uses_tiles(m, k, n, dtype):
+    elif uses_tiles(m, k, n, dtype, by_columns=a.across != 1) and (
+        n == 1 or b.across == 1 or _pays_copy(m, k, n, dtype)
+    ):
         _call_rows(emitter, dtype, a, b if b.across == 1 or n == 1 else by_rows(emitter, dtype, b), c)
     else:
         write_gemm(emitter, dtype, a, b, c)
@@ -75,9 +81,20 @@ def _call_rows(emitter: Emitter, dtype: np.dtype[Any], a: Matrix, b: Matrix, c: 
     f.call(name, "i64", Value("null", "ptr"), a.pointer, b.pointer, c.pointer)
 
 
-def uses_tiles(m: Any, k: Any, n: Any, dtype: np.dtype[Any]) -> bool:
-    """Whether tiles beat BLAS: for little work, and when one factor or the result stays in the innermost cache."""
-    return m * k * n <= SMALL or min(k * n, m * n) * dtype.itemsize <= NEAR
+def uses_tiles(m: Any, k: Any, n: Any, dtype: np.dtype[Any], *, by_columns: bool = False) -> bool:
+    """Whether tiles beat BLAS: for little work, and when one factor or the result stays in the innermost cache.
+
+    They have the widest registers, which not every BLAS uses: beside panels, they read a right factor that stays in the
+    second level of the cache, unless A stands by columns, and one of any size for few rows.
+    """
+    if m * k * n <= SMALL or min(k * n, m * n) * dtype.itemsize <= NEAR:
+        return True
+    return panels.pays() and (m <= FEW or (not by_columns and k * n * dtype.itemsize <= CLOSE))
+
+
+def _pays_copy(m: Any, k: Any, n: Any, dtype: np.dtype[Any]) -> bool:
+    """Whether tiles are worth a copy of B, by rows."""
+    return m * k * n <= SMALL or (m >= SOME and (n * dtype.itemsize <= NARROW or not panels.pays()))
 
 
 def write_in_parts(emitter: Emitter, dtype: np.dtype[Any], a: Matrix, b: Matrix, c: Matrix, nanoseconds: float) -> None:
