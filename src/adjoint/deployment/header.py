@@ -15,10 +15,11 @@ C_TYPES = {
     "int32": "int32_t", "uint32": "uint32_t", "int64": "int64_t", "uint64": "uint64_t", "float16": "uint16_t",
     "float32": "float", "float64": "double", "complex64": "float", "complex128": "double",
 }  # fmt: skip
-RESERVED = """auto break case char const continue default do double else enum extern float for goto if inline int
+_WORDS = """auto break case char const continue default do double else enum extern float for goto if inline int
 long register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while
 and bool catch class compl delete explicit export false friend mutable namespace new not nullptr operator or private
-protected public template this throw true try typename using virtual xor workspace""".split()  # in C and C++, and ours
+protected public template this throw true try typename using virtual xor workspace"""
+RESERVED = frozenset(_WORDS.split())  # in C and C++, and ours
 
 
 def identifiers(paths: Sequence[str], taken: set[str]) -> list[str]:
