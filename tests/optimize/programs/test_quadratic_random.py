@@ -103,3 +103,19 @@ def test_a_batch_of_all_of_them():
     for found, data in zip(jacobians, every, strict=True):
         wanted = np.stack([move(data[0], data[2][:2], e) for e in np.eye(N)], axis=1)
         np.testing.assert_allclose(found, wanted, atol=1e-6)
+
+
+def test_single_precision_finds_the_same_solutions():
+    """P of low rank, degenerate vertices (h = 0), bounds that are numbers of Python: 1 of 3 was not found before."""
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        n, p = rng.integers(2, 8), rng.integers(1, 12)
+        B = rng.normal(size=(n - (seed % 3 == 0), n))
+        P, q, G = B.T @ B, rng.normal(size=n), rng.normal(size=(p, n))
+        h = rng.random(p) * (seed % 2)
+        exact = optimize.qp(P, q, G=G, h=h, lower=-3.0, upper=3.0)
+        single = [v.astype(np.float32) for v in (P, q, G, h)]
+        found = optimize.qp(*single[:2], G=single[2], h=single[3], lower=-3.0, upper=3.0)
+        assert found.converged
+        assert found.value.dtype == np.float32
+        np.testing.assert_allclose(found.value, exact.value, atol=1e-3 * (1 + np.max(np.abs(exact.value))))

@@ -284,3 +284,42 @@ def test_calculus_of_sums_over_trees_is_that_of_their_parts():
     # a factor for each number of a tree
     found = proximal.l1({"w": np.array([1.0, 0.1]), "b": 0.5}).prox_tree(x)
     np.testing.assert_allclose([*found["w"], found["b"]], [2.0, -0.4, 1.5])
+
+
+def test_conjugates_are_of_convex_terms():
+    """Of ℓ0 the conjugate is the indicator of zero; Moreau's identity would leave small numbers as they are."""
+    x = np.array([2.0, -0.3])
+    for term in (proximal.l0(), proximal.scale(proximal.scad(), 2.0), proximal.from_set(sets.l2_sphere())):
+        with pytest.raises(RuleError, match="not convex"):
+            proximal.conjugate(term)
+        with pytest.raises(RuleError, match="not convex"):
+            term.prox_conjugate(x)
+
+
+def test_terms_of_others_take_what_these_take():
+    for make in (lambda t: proximal.scale(t, 2.0), proximal.conjugate, lambda t: proximal.translate(t, 1.0)):
+        with pytest.raises(ShapeError, match=r"factor has shape \(3,\), and x \(1,\)"):
+            make(proximal.l1(np.ones(3))).prox(np.ones(1))
+        with pytest.raises(ShapeError, match="it is a matrix"):
+            make(proximal.nuclear()).prox(np.ones(3))
+    with pytest.raises(ShapeError, match="2,"):
+        proximal.owl([2.0, 1.0])(np.ones(3))
+    with pytest.raises(ShapeError, match="none is the largest"):
+        proximal.maximum().prox(np.zeros(0))
+
+
+def test_quadratics_that_are_not_convex_are_nan_in_compiled_programs():
+    run = ad.jit(lambda Q: proximal.quadratic(Q).prox(np.array([2.0, 1.0])))
+    for Q in (-0.5 * np.eye(2), np.array([[1.0, 1.0], [0.0, 1.0]])):
+        assert np.isnan(run(Q)).all()
+    np.testing.assert_allclose(run(np.eye(2)), [1.0, 0.5])
+
+
+def test_operators_of_very_large_and_small_numbers():
+    np.testing.assert_allclose(proximal.l2(1e-200).prox(np.array([3e-200, 4e-200])), [2.4e-200, 3.2e-200])
+    np.testing.assert_allclose(proximal.log_barrier().prox(np.array([1e200, -1e200])), [1e200, 1e-200])
+
+
+def test_projections_keep_single_precision_whatever_the_step_has():
+    x = np.array([2.0, 0.5], np.float32)
+    assert ad.jit(lambda x, t: proximal.from_set(sets.l1_ball()).prox(x, t))(x, 0.5).dtype == np.float32

@@ -87,3 +87,57 @@ def test_parameters_of_another_shape_are_named():
         sets.polyhedron(np.eye(2), np.ones(2), np.ones((1, 2)))
     with pytest.raises(ValueError, match="nothing lies between"):
         sets.order_simplex(2.0, 1.0)
+
+
+def test_parameters_that_are_one_number_are_not_many():
+    pair = np.array([1.0, 2.0])
+    for make in (sets.l1_ball, sets.l2_ball, sets.l2_sphere, sets.simplex, lambda v: sets.half_space(pair, v),
+                 lambda v: sets.hyperplane(pair, v), lambda v: sets.box_section(0.0, 1.0, pair, v),
+                 lambda v: sets.order_simplex(v, 3.0)):  # fmt: skip
+        with pytest.raises(ShapeError, match=r"has shape \(2,\); it is one number"):
+            make(pair).project(pair)
+
+
+def test_points_without_numbers():
+    empty = np.zeros(0)
+    for each in (sets.l1_ball(), sets.weighted_l1_ball(1.0), sets.order_simplex(), sets.capped_simplex(0.0)):
+        assert each.project(empty).shape == each.lmo(empty).shape == (0,)
+        assert each.support(empty) == 0
+        assert each.contains(empty)
+    for each in (sets.simplex(), sets.linf_sphere(), sets.second_order_cone()):
+        with pytest.raises(ShapeError, match="no point of the set is empty"):
+            each.project(empty)
+
+
+@pytest.mark.parametrize("size", [1e-200, 1e200])
+def test_norms_of_very_large_and_small_numbers(size):
+    x = size * np.array([3.0, 4.0])
+    for project in (sets.l2_sphere(5.0).project, ad.jit(sets.l2_sphere(5.0).project)):
+        np.testing.assert_allclose(project(x), [3.0, 4.0])
+    np.testing.assert_allclose(sets.second_order_cone().project(np.array([0.0, *x])), [2.5 * size, *(0.5 * x)])
+
+
+def test_nothing_is_nearest_or_largest_of_nan_in_compiled_programs():
+    for each in (sets.simplex(), sets.l1_ball(), sets.box(0.0, 1.0)):
+        assert np.isnan(ad.jit(each.lmo)(np.array([0.5, np.nan]))).all()
+
+
+def test_sets_that_are_not_convex_are_not_intersected():
+    for part in (sets.l2_sphere(), sets.simplex(nonzeros=2)):
+        with pytest.raises(ValueError, match="is not convex here"):
+            sets.intersection(sets.box(0.0, 1.0), part)
+
+
+def test_balls_without_end_hold_every_point():
+    x = np.array([1.0, 2.0])
+    for ball in (sets.weighted_l2_ball(x, np.inf), sets.mahalanobis_ball(np.eye(2), np.inf)):
+        np.testing.assert_array_equal(ball.project(x), x)
+        np.testing.assert_array_equal(ad.jacobian(ball.project)(x), np.eye(2))
+
+
+def test_rows_of_single_precision_agree_with_their_right_sides_as_far_as_it_tells():
+    rng = np.random.default_rng(0)
+    A, b = rng.normal(size=(2, 5)).astype(np.float32), rng.normal(size=2).astype(np.float32)
+    p = sets.affine(A, b).project(np.zeros(5, np.float32))
+    assert p.dtype == np.float32
+    np.testing.assert_allclose(A @ p, b, atol=1e-6)

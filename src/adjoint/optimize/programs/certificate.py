@@ -69,7 +69,7 @@ def check_convex(title: str, P: Any) -> None:
     else:
         P = primal(P)
         lowest = np.linalg.eigvalsh(P)[0]
-        negative = lowest < -1e-9 * max(1.0, float(np.max(np.abs(P))))
+        negative = lowest < -_rounding(P) * max(1.0, float(np.max(np.abs(P))))
         found = f"its smallest eigenvalue is {lowest:.3g}" if negative else ""
     if found:
         raise ValueError(f"{title}: P is not positive semidefinite: {found}, so that the program is not convex. Use "
@@ -80,9 +80,13 @@ def is_semidefinite(P: Value) -> Any:
     """Whether a matrix that is traced has no negative eigenvalue but for rounding."""
     at = primal(P)
     size = np.maximum(np.max(np.abs(at)), 1.0)
-    tol = 1e-9 if at.dtype == np.float64 else 1e-5
-    factor = bind(Cholesky(checked=False), at + tol * size * np.eye(at.shape[0], dtype=at.dtype))
+    factor = bind(Cholesky(checked=False), at + _rounding(at) * size * np.eye(at.shape[0], dtype=at.dtype))
     return np.all(np.isfinite(np.diagonal(factor)))
+
+
+def _rounding(P: Value) -> float:
+    """How far below zero, against the size of P, rounding alone takes an eigenvalue."""
+    return 1e-9 if P.dtype == np.float64 else 1e-5
 
 
 def _find_negative_pivot(P: Any) -> str:

@@ -134,7 +134,8 @@ def _standardize(
         raise ShapeError(f"{title}: q has shape {q.shape}; it is a vector with one number for each unknown.")
     n = q.shape[0]
     P, A, G = (M.to_dense() if isinstance(M, LinearMap) else M for M in (P, A, G))
-    given = [v for v in (P, q, A, b, G, h, lower, upper) if v is not None]
+    # numbers of Python have no precision of their own
+    given = [v for v in (P, q, A, b, G, h, lower, upper) if v is not None and not isinstance(v, int | float)]
     dtype = np.result_type(np.float32, *[v.dtype if hasattr(v, "dtype") else np.asarray(v).dtype for v in given])
     dtype = dtype if dtype == np.float32 and q.dtype == np.float32 else np.dtype(np.float64)
     _check_pairs(title, A, b, G, h)
@@ -236,26 +237,29 @@ def _solve(
 
     def solver(*given: Any) -> Any:
         theta, before = given[-1], given[0] if warm is not None else None
-        program = Program(*[theta[name] for name in Program._fields])
+        # in single precision the iterates lose their way before they tell which constraints press
+        program = Program(*[theta[name].astype(np.float64) for name in Program._fields])
+        near = tol if data.q.dtype == np.float64 else min(tol, 1e-6)
         with np.errstate(all="ignore"):
             if elsewhere is None:
                 if before is None:
-                    found = run_interior_point(program, tol, max_iterations)
+                    found = run_interior_point(program, near, max_iterations)
                 else:
-                    known = (before["x"], before["equality"], before["inequality"])
-                    found = run_warm(program, tol, max_iterations, *known)
+                    known = tuple(before[name].astype(np.float64) for name in ("x", "equality", "inequality"))
+                    found = run_warm(program, near, max_iterations, *known)
             else:
-                found = solve_elsewhere(title, elsewhere, program, tol)
+                found = solve_elsewhere(title, elsewhere, program, near)
             proof = prove(program, found)
             found = polish(program, found)
             found = found._replace(z=net_prices(found.z, paired))
-            found = found._replace(code=as_code(either(is_convex(program.P), found.code, NOT_FINITE)))
+            found = found._replace(code=as_code(either(is_convex(theta["P"]), found.code, NOT_FINITE)))
             lost = (found.code == INFEASIBLE) | (found.code == UNBOUNDED) | (found.code == NOT_FINITE)
             solved = either(lost, np.nan, 0.0)
-        reports = {"code": found.code, "iterations": found.iterations, "residual": found.residual,
-                   "proof": dict(zip(("x", "equality", "inequality"), proof, strict=True))}  # fmt: skip
+        rounded = lambda v: v.astype(data.q.dtype)
+        reports = {"code": found.code, "iterations": found.iterations, "residual": rounded(found.residual),
+                   "proof": dict(zip(("x", "equality", "inequality"), map(rounded, proof), strict=True))}  # fmt: skip
         kept = {"x": found.x, "equality": found.y, "inequality": found.z}
-        return {name: (v + solved).astype(v.dtype) for name, v in kept.items()}, reports
+        return {name: rounded(v + solved) for name, v in kept.items()}, reports
 
     equation = ProgramEquation(Watch(f"optimize.{title}", check, has_constraints=True), paired)
     residual = partial(_residual, paired)

@@ -11,7 +11,7 @@ import numpy as np
 from adjoint.base.errors import RuleError
 from adjoint.optimize.proximal.separable import Separable, as_separable, by_name, check_term
 from adjoint.optimize.proximal.smooth import Zero
-from adjoint.optimize.proximal.term import Term, check_positive
+from adjoint.optimize.proximal.term import Term, check_has_conjugate, check_positive
 from adjoint.optimize.sets.set import as_numbers
 from adjoint.program.trace import TRACED
 from adjoint.program.types import Value
@@ -22,22 +22,35 @@ __all__ = ["add_linear", "add_square", "compose", "conjugate", "scale", "transla
 # (terms ask other terms for the methods behind the public ones, which have checked the arguments)
 
 
-@final
 @dataclass(frozen=True, eq=False)
-class Scaled(Term):
-    """c Ω(x)."""
+class Combined(Term):
+    """A term made of another one, which says what x may be."""
 
     term: Term
+
+    def _read(self, what: str, x: Any) -> Any:
+        return self.term._read(what, super()._read(what, x))
+
+    def _exists(self) -> Any:
+        exists, inner = super()._exists(), self.term._exists()
+        return exists if inner is True else np.logical_and(exists, inner)
+
+    def _is_elementwise(self) -> bool:
+        return self.term._is_elementwise()
+
+    def _is_convex(self) -> bool:
+        return self.term._is_convex()
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Scaled(Combined):
+    """c Ω(x)."""
+
     factor: Any
     name: ClassVar[str] = "scale"
     factors: ClassVar[tuple[str, ...]] = ()
     positive: ClassVar[tuple[str, ...]] = ("factor",)
-
-    def _exists(self) -> Any:
-        return _both(super()._exists(), self.term)
-
-    def _is_elementwise(self) -> bool:
-        return self.term._is_elementwise()
 
     def _value(self, x: Value) -> Value:
         return self.factor * self.term._value(x)
@@ -48,20 +61,13 @@ class Scaled(Term):
 
 @final
 @dataclass(frozen=True, eq=False)
-class Composed(Term):
+class Composed(Combined):
     """Ω(a x + b): prox(x, γ) = (prox_Ω(a x + b, a² γ) - b) / a."""
 
-    term: Term
     a: Any
     b: Any
     name: ClassVar[str] = "compose"
     spread: ClassVar[tuple[str, ...]] = ("b",)
-
-    def _exists(self) -> Any:
-        return _both(super()._exists(), self.term)
-
-    def _is_elementwise(self) -> bool:
-        return self.term._is_elementwise()
 
     def _value(self, x: Value) -> Value:
         return self.term._value(self.a * x + self.b)
@@ -72,20 +78,13 @@ class Composed(Term):
 
 @final
 @dataclass(frozen=True, eq=False)
-class WithSquare(Term):
+class WithSquare(Combined):
     """Ω(x) + ρ/2 ‖x - c‖²: prox(x, γ) = prox_Ω((x + γρ c) / (1 + γρ), γ / (1 + γρ))."""
 
-    term: Term
     factor: Any
     center: Any
     name: ClassVar[str] = "add_square"
     spread: ClassVar[tuple[str, ...]] = ("center",)
-
-    def _exists(self) -> Any:
-        return _both(super()._exists(), self.term)
-
-    def _is_elementwise(self) -> bool:
-        return self.term._is_elementwise()
 
     def _value(self, x: Value) -> Value:
         return self.term._value(x) + 0.5 * self.factor * np.sum((x - self.center) ** 2)
@@ -97,19 +96,12 @@ class WithSquare(Term):
 
 @final
 @dataclass(frozen=True, eq=False)
-class WithLinear(Term):
+class WithLinear(Combined):
     """Ω(x) + ⟨a, x⟩: prox(x, γ) = prox_Ω(x - γ a, γ)."""
 
-    term: Term
     a: Any
     name: ClassVar[str] = "add_linear"
     spread: ClassVar[tuple[str, ...]] = ("a",)
-
-    def _exists(self) -> Any:
-        return _both(super()._exists(), self.term)
-
-    def _is_elementwise(self) -> bool:
-        return self.term._is_elementwise()
 
     def _value(self, x: Value) -> Value:
         return self.term._value(x) + np.sum(self.a * x)
@@ -120,17 +112,10 @@ class WithLinear(Term):
 
 @final
 @dataclass(frozen=True, eq=False)
-class Conjugate(Term):
+class Conjugate(Combined):
     """Ω*(y) = max ⟨x, y⟩ - Ω(x); its proximal operator by Moreau's identity."""
 
-    term: Term
     name: ClassVar[str] = "conjugate"
-
-    def _exists(self) -> Any:
-        return _both(super()._exists(), self.term)
-
-    def _is_elementwise(self) -> bool:
-        return self.term._is_elementwise()
 
     def _value(self, x: Value) -> Value:
         raise RuleError("proximal.conjugate: the proximal operator of a conjugate is known, its value is not. It is "
@@ -139,10 +124,8 @@ class Conjugate(Term):
     def _prox(self, x: Value, step: Any) -> Value:
         return x - step * self.term._prox(x / step, 1.0 / step)
 
-
-def _both(exists: Any, term: Term) -> Any:
-    inner = term._exists()
-    return exists if inner is True else np.logical_and(exists, inner)
+    def _is_convex(self) -> bool:
+        return True
 
 
 def _of_each(term: Term, make: Callable[..., Term], *given: Any) -> Term | None:
@@ -235,4 +218,7 @@ def conjugate(term: Term) -> Term:
     ```
     """
     check_term("conjugate", term)
-    return _of_each(term, conjugate) or Conjugate(term)
+    each = _of_each(term, conjugate)
+    if each is None:
+        check_has_conjugate(term)
+    return each or Conjugate(term)

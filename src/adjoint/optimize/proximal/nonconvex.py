@@ -44,6 +44,7 @@ class L0(Term):
     factor: Any = 1.0
     name: ClassVar[str] = "l0"
     elementwise: ClassVar[bool] = True
+    convex: ClassVar[bool] = False
     spread: ClassVar[tuple[str, ...]] = ("factor",)
 
     def _value(self, x: Value) -> Value:
@@ -63,6 +64,7 @@ class SCAD(Term):
     a: Any = 3.7
     name: ClassVar[str] = "scad"
     elementwise: ClassVar[bool] = True
+    convex: ClassVar[bool] = False
     spread: ClassVar[tuple[str, ...]] = ("factor", "a")
 
     def _exists(self) -> Any:
@@ -102,6 +104,7 @@ class MCP(Term):
     a: Any = 3.0
     name: ClassVar[str] = "mcp"
     elementwise: ClassVar[bool] = True
+    convex: ClassVar[bool] = False
     positive: ClassVar[tuple[str, ...]] = ("a",)
     spread: ClassVar[tuple[str, ...]] = ("factor", "a")
 

@@ -98,7 +98,7 @@ class Group(Term):
     def _sizes(self, x: Value) -> tuple[Value, Value]:
         if len(self.labels) != x.size:
             raise ShapeError(f"proximal.group: there are labels for {len(self.labels)} numbers, and x has {x.size}.")
-        labels = np.array(self.labels)
+        labels = np.array(self.labels, int)
         square = np.bincount(labels, weights=x * x, minlength=self.count)
         here = face(square) > 0
         return np.where(here, np.sqrt(np.where(here, square, 1.0)), 0.0 * square), labels
@@ -123,10 +123,14 @@ class LInf(Term):
     name: ClassVar[str] = "linf"
 
     def _value(self, x: Value) -> Value:
+        if not x.size:
+            return self.factor * np.sum(x)
         first = np.argmax(np.abs(face(x)))
         return self.factor * take(_size(np.reshape(x, (-1,))), first)
 
     def _prox(self, x: Value, step: Any) -> Value:
+        if not x.size:
+            return x
         flat = np.reshape(x, (-1,))
         sign = np.where(face(flat) < 0, -1.0, 1.0)
         radius = step * self.factor
@@ -142,6 +146,12 @@ class Maximum(Term):
 
     factor: Any = 1.0
     name: ClassVar[str] = "maximum"
+
+    def _read(self, what: str, x: Any) -> Any:
+        x = super()._read(what, x)
+        if not x.size:
+            raise ShapeError(f"proximal.maximum.{what}: x has shape {x.shape}; of no numbers none is the largest.")
+        return x
 
     def _value(self, x: Value) -> Value:
         flat = np.reshape(x, (-1,))
@@ -168,13 +178,17 @@ class OWL(Term):
             return answer
         return np.logical_and(answer, np.all(face(self.weights)[1:] <= face(self.weights)[:-1]))
 
+    def _read(self, what: str, x: Any) -> Any:
+        x = super()._read(what, x)
+        if np.shape(self.weights) != x.shape:
+            raise ShapeError(f"proximal.owl: there are {np.shape(self.weights)} weights, and x has shape {x.shape}.")
+        return x
+
     def _value(self, x: Value) -> Value:
         size = _size(x)
         return np.sum(self.weights * size[np.argsort(-face(size), kind="stable")])
 
     def _prox(self, x: Value, step: Any) -> Value:
-        if np.shape(self.weights) != x.shape:
-            raise ShapeError(f"proximal.owl: there are {np.shape(self.weights)} weights, and x has shape {x.shape}.")
         sign = np.where(face(x) < 0, -1.0, 1.0)
         order = np.argsort(-np.abs(face(x)), kind="stable")
         falling = (sign * x)[order] - step * self.weights

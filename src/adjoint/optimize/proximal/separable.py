@@ -42,6 +42,12 @@ class Indicator(Term):
     def _is_elementwise(self) -> bool:
         return self.of.separable
 
+    def _is_convex(self) -> bool:
+        return self.of.convex
+
+    def _read(self, what: str, x: Any) -> Any:
+        return super()._read(what, self.of._read(what, x))  # pyright: ignore[reportPrivateUsage]
+
     def __call__(self, x: Any) -> Value:
         """0 in the set, infinite outside."""
         return np.where(self.of.contains(x), 0.0, np.inf)

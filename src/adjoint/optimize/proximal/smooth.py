@@ -59,6 +59,15 @@ class Quadratic(Term):
     spread: ClassVar[tuple[str, ...]] = ("q",)
     axes: ClassVar[int | None] = 1
 
+    def _exists(self) -> Any:
+        if not isinstance(self.Q, TRACED):
+            return True
+        Q = face(self.Q)
+        size = np.max(np.abs(Q), initial=1e-30)
+        symmetric = np.all(np.abs(Q - Q.T) <= 1e-5 * size)
+        tol = 1e-9 if Q.dtype == np.float64 else 1e-5
+        return np.logical_and(symmetric, np.linalg.eigvalsh(Q)[0] >= -tol * size)
+
     def _value(self, x: Value) -> Value:
         return 0.5 * np.sum(x * (self.Q @ x)) + np.sum(self.q * x)
 
@@ -132,7 +141,7 @@ class LogBarrier(Term):
 
     def _prox(self, x: Value, step: Any) -> Value:
         t = step * self.factor
-        root = np.sqrt(x * x + 4.0 * t)
+        root = np.hypot(x, 2.0 * np.sqrt(t))
         # (x + √(x² + 4t)) / 2, without cancellation where x is negative
         left = face(x) < 0
         return np.where(left, 2.0 * t / np.where(left, root - x, 1.0), 0.5 * (x + root))

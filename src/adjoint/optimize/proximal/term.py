@@ -10,12 +10,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from adjoint import tree
-from adjoint.base.errors import DtypeError, ShapeError
+from adjoint.base.errors import DtypeError, RuleError, ShapeError
 from adjoint.optimize.sets.set import check_spread, face, valid_where
 from adjoint.program.trace import TRACED
 from adjoint.program.types import Value
 
-__all__ = ["Term", "check_positive", "read_step", "soft"]
+__all__ = ["Term", "check_has_conjugate", "check_positive", "read_step", "soft"]
 
 
 class Term:
@@ -34,6 +34,7 @@ class Term:
     factors: ClassVar[tuple[str, ...]] = ("factor",)  # parameters that are not negative
     positive: ClassVar[tuple[str, ...]] = ()  # parameters that are positive
     spread: ClassVar[tuple[str, ...]] = ()  # parameters with one number for all of x, or one for each of them
+    convex: ClassVar[bool] = True
 
     def __call__(self, x: Any) -> Value:
         """Ω(x)."""
@@ -62,6 +63,7 @@ class Term:
     def prox_conjugate(self, x: Any, step: Any = 1.0) -> Value:
         """The proximal operator of the conjugate Ω*, by Moreau: x - γ prox(x / γ, 1 / γ)."""
         x = self._read("prox_conjugate", x)
+        check_has_conjugate(self)
         step = self._read_step(step, x)
         found = self._where_exists(where_positive(step, x - step * self._prox(x / step, 1.0 / step)))
         return found.astype(x.dtype)
@@ -92,6 +94,9 @@ class Term:
     def _is_elementwise(self) -> bool:
         return self.elementwise
 
+    def _is_convex(self) -> bool:
+        return self.convex
+
     def _where_exists(self, found: Value) -> Value:
         return valid_where(self._exists(), found)
 
@@ -117,6 +122,14 @@ class Term:
         for name in self.spread:
             check_spread(title, name, getattr(self, name), x)
         return x
+
+
+def check_has_conjugate(term: Term) -> None:
+    """Moreau's identity holds for convex terms."""
+    if not term._is_convex():
+        raise RuleError(f"proximal.{term.name}: the term is not convex, so that the proximal operator of its conjugate "
+                        "does not follow from its own by Moreau's identity. The conjugate is that of the convex hull: "
+                        "give that term.")  # fmt: skip
 
 
 def read_step(title: str, step: Any) -> Any:

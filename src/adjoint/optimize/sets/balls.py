@@ -7,6 +7,8 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
+from adjoint.api.custom_rules import custom_rule
+from adjoint.api.gradients import jvp
 from adjoint.numpy.indexing import take
 from adjoint.optimize.sets.boxes import Box
 from adjoint.optimize.sets.eigenvalues import apply_to_singular_values
@@ -100,6 +102,8 @@ class L1Sphere(Set):
     radius: Any = 1.0
     center: Any = 0.0
     name: ClassVar[str] = "l1_sphere"
+    convex: ClassVar[bool] = False
+    least: ClassVar[int] = 1
     spread: ClassVar[tuple[str, ...]] = ("center",)
 
     def _project(self, x: Value) -> Value:
@@ -140,6 +144,8 @@ class L2Sphere(Set):
     radius: Any = 1.0
     center: Any = 0.0
     name: ClassVar[str] = "l2_sphere"
+    convex: ClassVar[bool] = False
+    least: ClassVar[int] = 1
     spread: ClassVar[tuple[str, ...]] = ("center",)
 
     def _project(self, x: Value) -> Value:
@@ -160,6 +166,8 @@ class LInfSphere(Set):
     radius: Any = 1.0
     center: Any = 0.0
     name: ClassVar[str] = "linf_sphere"
+    convex: ClassVar[bool] = False
+    least: ClassVar[int] = 1
     spread: ClassVar[tuple[str, ...]] = ("center",)
 
     def _project(self, x: Value) -> Value:
@@ -187,8 +195,23 @@ class NuclearBall(Set):
         return np.where(inside, x, apply_to_singular_values(project_simplex, x, self.radius + np.zeros((), x.dtype)))
 
     def _lmo(self, u: Value) -> Value:
-        left, _, right = np.linalg.svd(face(u), full_matrices=False)
-        return self.radius * np.outer(left[:, 0], right[0])
+        return self.radius * _find_leading(u)
+
+
+def _leading(u: Value) -> Value:
+    left, _, right = np.linalg.svd(u, full_matrices=False)
+    return np.outer(left[:, 0], right[0])
+
+
+def _push_leading(primals: Any, tangents: Any) -> tuple[Value, Value]:
+    first = lambda s: np.where(np.arange(s.size) == 0, 1.0, 0.0) + 0 * s
+    moved = jvp(lambda u: apply_to_singular_values(first, u), primals, tangents)[1]
+    return _leading(*primals), moved
+
+
+# The product of the first singular vectors. These may change their sign together, and have no derivative where
+# other singular values coincide; the product has one as long as the first is larger than the others.
+_find_leading: Any = custom_rule(_leading, jvp=_push_leading)
 
 
 def l1_ball(radius: Any = 1.0, center: Any = 0.0) -> L1Ball:

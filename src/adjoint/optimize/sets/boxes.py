@@ -7,6 +7,7 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
+from adjoint.implicit.roots import root
 from adjoint.numpy.indexing import take
 from adjoint.optimize.iteration import repeat
 from adjoint.optimize.sets.set import Set, as_numbers, check_number, face, valid_where
@@ -15,6 +16,7 @@ from adjoint.program.types import Value
 
 __all__ = ["Box", "BoxSection", "Free", "box", "box_section", "capped_simplex", "free", "nonnegative"]
 
+HALVINGS = 80
 CROSSED = 1e-12  # lower bounds that are above upper ones by so much, against their size, are these
 
 
@@ -130,6 +132,38 @@ class BoxSection(Set):
         alone = np.where(at < lo, low, np.where(at > hi, high, x))
         return np.where(inside, x - tau * w, np.where(counts, bound, alone))
 
+    def _project_entropy(self, x: Value) -> Value:
+        """clip(x exp(-τ w), lower, upper) with the τ that makes the total, found by halving: it falls with τ."""
+        low, high, w = self._spread(x)
+        total = self.total + np.zeros((), x.dtype)
+        largest = 0.98 * float(np.log(np.finfo(x.dtype).max))
+
+        def at(tau: Value, x: Value, low: Value, high: Value, w: Value) -> Value:
+            p = x * np.exp(np.clip(-tau * w, -largest, largest))
+            inside = np.logical_and(face(p) > face(low), face(p) < face(high))
+            edge = np.where(face(p) > face(low), high, low)  # where all are at their bounds τ is one of many
+            return np.where(np.logical_or(inside, np.any(inside) & (face(p) == face(low))), p, edge)
+
+        def equation(tau: Value, x: Value, low: Value, high: Value, w: Value, total: Value) -> Value:
+            p = at(tau, x, low, high, w)
+            between = face((w != 0) & (p > low) & (p < high))
+            return np.where(np.any(between), np.sum(w * p) - total, tau)
+
+        def solve(x: Value, low: Value, high: Value, w: Value, total: Value) -> Value:
+            def halve(_: Any, ends: Any) -> Any:
+                middle = 0.5 * (ends[0] + ends[1])
+                above = np.sum(w * at(middle, x, low, high, w)) > total
+                return np.where(above, middle, ends[0]), np.where(above, ends[1], middle)
+
+            width = largest / np.min(np.where(w != 0, np.abs(w), np.inf))
+            first, last = repeat(HALVINGS, halve, (-width, width), (x, low, high, w, total))
+            return 0.5 * (first + last)
+
+        tau = root(equation, solve, check="ignore")(x, low, high, w, total)
+        p = at(tau, x, low, high, w)
+        off = np.abs(face(np.sum(w * p) - total))  # of zeros no factor makes more
+        return valid_where(off <= float(np.finfo(x.dtype).eps) ** 0.5 * (1.0 + np.abs(face(total))), p)
+
     def _exists(self, x: Value) -> Any:
         lower, upper, weights = (np.broadcast_to(face(v), x.shape) for v in (self.lower, self.upper, self.weights))
         total = face(self.total)
@@ -154,7 +188,8 @@ class BoxSection(Set):
         least, most = np.where(up, w * low, w * high), np.where(up, w * high, w * low)
         order = np.argsort(-ratio)
         span = (most - least)[order]
-        before = np.cumsum(span) - span
+        # what stands before, without its own span: that may be infinite
+        before = np.concatenate([np.zeros_like(span[:1]), np.cumsum(span[:-1])])
         given = np.minimum(np.maximum(self.total - np.sum(least) - before, 0.0), span)
         part = np.zeros_like(given)
         part[order] = given

@@ -19,9 +19,22 @@ __all__ = ["exponential_cone", "psd", "second_order_cone"]
 HALVINGS = 70
 
 
+class Cone(Set):
+    """A set that holds all t x, t ≥ 0, of its points x."""
+
+    single: ClassVar[tuple[str, ...]] = ()
+
+    def _support(self, u: Value) -> Value:
+        """0 in the polar cone, whose points have zero as the nearest one; else infinite."""
+        u = face(u)
+        u = u / np.maximum(np.max(np.abs(u)), float(np.finfo(u.dtype).tiny))
+        polar = np.max(np.abs(face(self._project(u)))) <= 1e3 * float(np.finfo(u.dtype).eps)
+        return np.where(polar, 0.0, np.inf)
+
+
 @final
 @dataclass(frozen=True, eq=False)
-class PSD(Set):
+class PSD(Cone):
     """Symmetric positive semidefinite matrices: eigenvalues below 0 become 0."""
 
     name: ClassVar[str] = "psd"
@@ -35,10 +48,11 @@ class PSD(Set):
 
 @final
 @dataclass(frozen=True, eq=False)
-class SecondOrderCone(Set):
+class SecondOrderCone(Cone):
     """x = (t, z) with ‖z‖₂ ≤ t."""
 
     name: ClassVar[str] = "second_order_cone"
+    least: ClassVar[int] = 1
     axes: ClassVar[int | None] = 1
 
     def _project(self, x: Value) -> Value:
@@ -54,7 +68,7 @@ class SecondOrderCone(Set):
 
 @final
 @dataclass(frozen=True, eq=False)
-class ExponentialCone(Set):
+class ExponentialCone(Cone):
     """(x, y, z) with y exp(x / y) ≤ z and y > 0, and the points (x ≤ 0, 0, z ≥ 0).
 
     A point v outside, and outside the polar cone, is p + q with p on the ray of (ρ, 1, e^ρ) and q on the one of

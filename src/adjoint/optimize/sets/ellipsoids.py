@@ -69,11 +69,12 @@ class WeightedL2Ball(Set):
         flat, weight, radius = face(d).reshape(-1), face(w).reshape(-1), face(self.radius + np.zeros((), x.dtype))
         inside = np.sum(weight * flat * flat) <= radius * radius
         # inside, where there is no λ to find, a point outside stands in
-        far = np.where(inside, 2.0 * radius + 0 * x, d)
+        far = np.where(inside, 2.0, d)
+        r = np.where(inside, 1.0, self.radius + np.zeros((), x.dtype))
         solve = lambda d, w, r: _find_multiplier(np.reshape(w, (-1,)), np.reshape(d, (-1,)), r)
         equation = lambda lam, d, w, r: np.sum(w * d * d / (1.0 + lam * w) ** 2) / (r * r) - 1.0
         found = root(equation, solve, check="ignore")
-        lam = found(far, np.where(inside, np.ones_like(w), w), self.radius + np.zeros((), x.dtype))
+        lam = found(far, np.where(inside, np.ones_like(w), w), r)
         return np.where(inside, x, self.center + d / (1.0 + np.where(inside, 0.0, lam) * w))
 
     def _lmo(self, u: Value) -> Value:
@@ -123,7 +124,8 @@ class MahalanobisBall(Set):
             return np.concatenate([p + lam * q - d, np.reshape(np.sum(p * q) / (r * r) - 1.0, (1,))])
 
         eye = np.eye(x.size, dtype=x.dtype)
-        first = np.where(np.arange(x.size) == 0, 2.0 * face(r), 0.0)
+        first = np.where(np.arange(x.size) == 0, 2.0, 0.0).astype(x.dtype)
+        r = np.where(inside, 1.0, r).astype(x.dtype)
         z = root(equations, solve, check="ignore")(np.where(inside, first, d), np.where(inside, eye, A), r)
         return np.where(inside, x, self.center + z[:-1])
 

@@ -24,10 +24,16 @@ class HalfSpace(Set):
     b: Any
     name: ClassVar[str] = "half_space"
     spread: ClassVar[tuple[str, ...]] = ("a",)
+    single: ClassVar[tuple[str, ...]] = ("b",)
 
     def _project(self, x: Value) -> Value:
         excess = np.sum(self.a * x) - self.b
         return np.where(face(excess) > 0, x - self.a * (excess / np.sum(self.a * self.a)), x)
+
+    def _support(self, u: Value) -> Value:
+        """t b where u = t a and t ≥ 0, else infinite."""
+        t = np.sum(self.a * u) / np.sum(self.a * self.a)
+        return np.where(np.logical_and(_is_near(t * self.a, u), face(t) >= 0), t * self.b, np.inf)
 
 
 @final
@@ -39,9 +45,15 @@ class Hyperplane(Set):
     b: Any
     name: ClassVar[str] = "hyperplane"
     spread: ClassVar[tuple[str, ...]] = ("a",)
+    single: ClassVar[tuple[str, ...]] = ("b",)
 
     def _project(self, x: Value) -> Value:
         return x - self.a * ((np.sum(self.a * x) - self.b) / np.sum(self.a * self.a))
+
+    def _support(self, u: Value) -> Value:
+        """t b where u = t a, else infinite."""
+        t = np.sum(self.a * u) / np.sum(self.a * self.a)
+        return np.where(_is_near(t * self.a, u), t * self.b, np.inf)
 
 
 @final
@@ -61,6 +73,17 @@ class Affine(Set):
         if not isinstance(self.A, TRACED) and not isinstance(self.b, TRACED):
             return p
         return valid_where(_agrees(face(self.A), face(p), face(self.b)), p)
+
+    def _support(self, u: Value) -> Value:
+        """⟨y, b⟩ where u = Aᵀy, else infinite."""
+        y = np.linalg.pinv(self.A).T @ u
+        return np.where(_is_near(self.A.T @ y, u), np.sum(y * self.b), np.inf)
+
+
+def _is_near(v: Value, u: Value) -> Any:
+    """Whether v = u, but for rounding."""
+    v, u = face(v), face(u)
+    return np.sum((v - u) ** 2) <= (1e3 * float(np.finfo(u.dtype).eps)) ** 2 * np.sum(u * u)
 
 
 def _agrees(A: Value, x: Value, b: Value) -> Any:
@@ -108,7 +131,8 @@ def affine(A: Any, b: Any) -> Affine:
         raise ShapeError(f"sets.affine: A has {A.shape[0]} rows, and b {b.shape[0]} numbers.")
     if not isinstance(A, TRACED) and not isinstance(b, TRACED):
         away = np.linalg.norm(A @ (np.linalg.pinv(A) @ b) - b)
-        if away > 1e-8 * (1.0 + np.linalg.norm(b)):
+        tol = max(1e-8, 1e3 * float(np.finfo(np.result_type(A, b)).eps))
+        if away > tol * (1.0 + np.linalg.norm(b)):
             raise ValueError(
                 f"sets.affine: no x has A x = b: the rows of A depend on each other, and b is {away:.3g} off."
             )

@@ -10,6 +10,7 @@ import numpy as np
 from adjoint.base.errors import ShapeError
 from adjoint.optimize.programs import quadratic  # as a module: programs over cones project onto sets
 from adjoint.optimize.sets.set import Set, face, point, valid_where
+from adjoint.optimize.statuses import UNBOUNDED
 from adjoint.program.types import Value
 
 __all__ = ["polyhedron"]
@@ -35,6 +36,12 @@ class Polyhedron(Set):
         self._check(u)
         found = quadratic.lp(-face(u), G=self.G, h=self.h, A=self.A, b=self.b, check="ignore")
         return valid_where(found.converged, found.value)
+
+    def _support(self, u: Value) -> Value:
+        self._check(u)
+        found = quadratic.lp(-face(u), G=self.G, h=self.h, A=self.A, b=self.b, check="ignore")
+        endless = np.where(face(found.code) == UNBOUNDED, np.inf, np.nan)
+        return np.where(found.converged, np.sum(u * np.where(found.converged, found.value, 0.0)), endless)
 
     def _project(self, x: Value) -> Value:
         self._check(x)

@@ -160,6 +160,9 @@ def intersection(*parts: Set) -> Intersection:
     for part in parts:
         if not isinstance(part, Set) or isinstance(part, Product):
             raise TypeError(f"sets.intersection: {part!r} is no set of arrays; they are made by optimize.sets.")
+        if not part.convex:
+            raise ValueError(f"sets.intersection: sets.{part.name} is not convex here, and Dykstra's method finds the "
+                             "nearest point of convex sets only.")  # fmt: skip
     if not parts:
         raise ValueError("sets.intersection: there are no sets in it. sets.free() is the set of all points.")
     return Intersection(tuple(parts))

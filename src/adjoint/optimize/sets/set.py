@@ -18,7 +18,17 @@ from adjoint.base.errors import DtypeError, RuleError, ShapeError
 from adjoint.program.trace import TRACED
 from adjoint.program.types import Value
 
-__all__ = ["Set", "as_numbers", "check_number", "check_spread", "face", "point", "safe_norm", "valid_where"]
+__all__ = [
+    "Set",
+    "as_numbers",
+    "check_number",
+    "check_single",
+    "check_spread",
+    "face",
+    "point",
+    "safe_norm",
+    "valid_where",
+]
 
 POTENTIALS = ("entropy", "euclidean")
 
@@ -38,12 +48,15 @@ class Set:
     separable: ClassVar[bool] = False  # each number has a set of its own
     spread: ClassVar[tuple[str, ...]] = ()  # parameters with one number for all of x, or one for each of them
     positive: ClassVar[tuple[str, ...]] = ()  # parameters without which there is no such set
+    single: ClassVar[tuple[str, ...]] = ("radius", "total")  # parameters that are one number
+    least: ClassVar[int] = 0  # how many numbers a point has at least
+    convex: ClassVar[bool] = True
 
     def project(self, x: Any) -> Value:
         """The point of the set that is nearest to x."""
         x = self._read("project", x)
-        if self.separable:
-            return self._where_exists(x, self._project(x))
+        if self.separable or x.size == 0:
+            return self._where_exists(x, self._project(x) if x.size else x)
         # a comparison with NaN would choose a face
         finite = np.logical_and(self._is_near(face(x)), self._exists(face(x)))
         return valid_where(finite, self._project(np.where(finite, x, 0.0))).astype(x.dtype)
@@ -52,7 +65,7 @@ class Set:
         """The point s of the set that makes ⟨u, s⟩ largest."""
         u = self._read("lmo", u)
         with np.errstate(invalid="ignore"):
-            s = self._where_exists(u, self._lmo(u))
+            s = self._where_exists(u, valid_where(np.all(face(u) == face(u)), self._lmo(u) if u.size else u))
         if not isinstance(s, TRACED) and not np.all(np.isfinite(s)):
             raise RuleError(f"sets.{self.name}.lmo: the set has no end in a direction of u, so that ⟨u, s⟩ has no "
                             "largest value. Give finite bounds.")  # fmt: skip
@@ -61,7 +74,8 @@ class Set:
     def support(self, u: Any) -> Value:
         """The largest ⟨u, s⟩ of all points s of the set."""
         u = self._read("support", u)
-        return self._where_exists(u, np.sum(u * self._lmo(u)))
+        with np.errstate(invalid="ignore"):
+            return self._where_exists(u, self._support(u) if u.size else np.sum(u))
 
     def contains(self, x: Any, tol: float | None = None) -> Any:
         """Whether x lies in the set, or so near to it that rounding explains the distance."""
@@ -69,7 +83,7 @@ class Set:
         tol = 1e3 * float(np.finfo(x.dtype).eps) if tol is None else tol
         finite = np.logical_and(np.all(np.isfinite(face(x))), np.all(self._exists(face(x))))
         x = np.where(finite, face(x), 0.0)
-        away = np.sqrt(np.sum(face(x - self._project(x)) ** 2))
+        away = np.sqrt(np.sum(face(x - self._project(x)) ** 2)) if x.size else 0.0
         return np.logical_and(finite, away <= tol * (1.0 + np.sqrt(np.sum(x**2))))
 
     def bregman_project(self, x: Any, potential: str = "entropy") -> Value:
@@ -112,14 +126,22 @@ class Set:
         raise RuleError(f"sets.{self.name} has no lmo: a linear function has no largest value on it, or none that is "
                         "known. Use its projection, with ProjectedGradient.")  # fmt: skip
 
+    def _support(self, u: Value) -> Value:
+        return np.sum(u * self._lmo(u))
+
     def _project_entropy(self, x: Value) -> Value:
         raise RuleError(f"sets.{self.name} has no projection by entropy. Those of simplices, boxes and transport "
                         "polytopes have one; potential='euclidean' is the usual projection.")  # fmt: skip
 
     def _read(self, what: str, x: Any) -> Value:
-        x = point(f"sets.{self.name}.{what}", x, self.axes)
+        title = f"sets.{self.name}.{what}"
+        x = point(title, x, self.axes)
+        if x.size < self.least:
+            raise ShapeError(f"{title}: x has shape {x.shape}, and no point of the set is empty.")
         for name in self.spread:
-            check_spread(f"sets.{self.name}.{what}", name, getattr(self, name), x)
+            check_spread(title, name, getattr(self, name), x)
+        for name in self.single:
+            check_single(title, name, getattr(self, name, 0.0))
         if not self.separable and what != "contains" and not isinstance(x, TRACED) and not self._is_near(x):
             raise ValueError(f"sets.{self.name}.{what}: x is infinite somewhere; no point of the set is nearest to it.")
         return x
@@ -191,13 +213,27 @@ def check_spread(title: str, name: str, value: Any, x: Value) -> None:
                          "one for each.")  # fmt: skip
 
 
+def check_single(title: str, name: str, value: Any) -> None:
+    """A parameter that is one number."""
+    if np.ndim(value):
+        raise ShapeError(f"{title}: {name} has shape {np.shape(value)}; it is one number. For a batch of sets use "
+                         "ad.vmap.")  # fmt: skip
+
+
 def valid_where(valid: Any, found: Value) -> Value:
     """NaN elsewhere, and so are its derivatives."""
-    return found if not isinstance(valid, TRACED) and np.all(valid) else found * np.where(valid, 1.0, np.nan)
+    if not isinstance(valid, TRACED) and np.all(valid):
+        return found
+    return found * np.where(valid, 1.0, np.nan).astype(found.dtype)
 
 
 def safe_norm(x: Value) -> Value:
-    """‖x‖, whose derivative at 0 is 0."""
-    square = np.sum(x * x)
+    """‖x‖, whose derivative at 0 is 0, and whose squares neither overflow nor vanish."""
+    largest = np.max(np.abs(face(x)), initial=0.0)
+    bounds = np.finfo(x.dtype)
+    small, large = float(bounds.tiny) ** 0.5 / float(bounds.eps), float(bounds.max) ** 0.5 * float(bounds.eps)
+    far = np.logical_and(np.logical_or(largest < small, largest > large), largest > 0)
+    unit = np.where(far, largest, 1.0).astype(x.dtype)
+    square = np.sum((x / unit) ** 2)
     at_zero = face(square) == 0
-    return np.where(at_zero, 0.0 * square, np.sqrt(np.where(at_zero, 1.0, square)))
+    return unit * np.where(at_zero, 0.0 * square, np.sqrt(np.where(at_zero, 1.0, square)))

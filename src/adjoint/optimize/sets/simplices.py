@@ -9,7 +9,7 @@ import numpy as np
 
 from adjoint.numpy.indexing import take
 from adjoint.optimize.sets.pooling import average_blocks, find_blocks
-from adjoint.optimize.sets.set import Set, as_numbers, check_number, face
+from adjoint.optimize.sets.set import Set, as_numbers, check_number, check_single, face
 from adjoint.program.trace import TRACED
 from adjoint.program.types import Value
 
@@ -44,6 +44,12 @@ class Simplex(Set):
     nonzeros: int | None = field(default=None, metadata={"static": True})
     name: ClassVar[str] = "simplex"
     axes: ClassVar[int | None] = 1
+    least: ClassVar[int] = 1
+
+    @property
+    def convex(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Whether it is one: points with few numbers have means with more."""
+        return self.nonzeros is None
 
     def _exists(self, x: Value) -> Any:
         return face(self.total) >= 0
@@ -85,6 +91,7 @@ class OrderSimplex(Set):
     axes: ClassVar[int | None] = 1
     spread: ClassVar[tuple[str, ...]] = ("weights",)
     positive: ClassVar[tuple[str, ...]] = ("weights",)
+    single: ClassVar[tuple[str, ...]] = ("lower", "upper")
 
     def _exists(self, x: Value) -> Any:
         return np.logical_and(super()._exists(x), face(self.lower) <= face(self.upper))
@@ -136,6 +143,8 @@ def order_simplex(
     weights = as_numbers(weights)
     if weights is not None:
         check_number("order_simplex", "weights", weights, strict=True)
+    for side, bound in (("lower", lower), ("upper", upper)):
+        check_single("sets.order_simplex", side, bound)
     if not isinstance(lower, TRACED) and not isinstance(upper, TRACED) and not lower <= upper:
         raise ValueError(f"sets.order_simplex: lower is {lower} and upper is {upper}; nothing lies between.")
     return OrderSimplex(lower, upper, weights, increasing)

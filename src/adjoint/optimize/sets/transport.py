@@ -36,12 +36,15 @@ class Transport(Set):
     axes: ClassVar[int | None] = 2
 
     def _exists(self, x: Value) -> Any:
-        if not isinstance(self.rows, TRACED) and not isinstance(self.columns, TRACED):
-            return True
         a, b = (face(v) for v in self._sums(x))
         whole = np.sum(a)
         tol = max(1e-8, 100 * float(np.finfo(whole.dtype).eps))
         meets = np.abs(whole - np.sum(b)) <= tol * (1.0 + np.abs(whole))
+        if not isinstance(self.rows, TRACED) and not isinstance(self.columns, TRACED):
+            if not isinstance(meets, TRACED) and not meets:
+                raise ShapeError(f"sets.{self.name}: x has shape {x.shape}; its rows would sum to {whole:g} and its "
+                                 f"columns to {np.sum(b):g}, and both are the sum of all elements.")  # fmt: skip
+            return meets
         return np.logical_and(meets, np.logical_and(np.all(a >= 0), np.all(b >= 0)))
 
     def _sums(self, x: Value) -> tuple[Value, Value]:
@@ -66,18 +69,28 @@ class Transport(Set):
 
     def _lmo(self, u: Value) -> Value:
         a, b = self._sums(u)
-        return _assign(face(u), face(a), face(b))
+        if not isinstance(a, TRACED) and not isinstance(b, TRACED):
+            return _assign(face(u), a, b)[0]
+        # with the sums those elements move that the prices of rows and columns leave free
+        P, mask = _assign(face(u), face(a), face(b))
+        moved = np.linalg.pinv(_system(mask)) @ np.concatenate([a - face(a), b - face(b)])
+        return P + mask * (moved[: len(a), None] + moved[None, len(a) :])
 
     def _project_entropy(self, x: Value) -> Value:
         a, b = self._sums(x)
         m = x.shape[0]
+        sums = np.concatenate([a, b])
+        some = face(sums) > 0  # a row or column without a sum is zero, whatever its factor
+        x = np.where(some[:m, None] & some[None, m:], x, 0.0)
 
         def equations(z: Value, x: Value, a: Value, b: Value) -> Value:
             P = np.exp(z[:m, None]) * x * np.exp(z[None, m:])
             # α + 1 and β - 1 give the same P: their means are made equal
-            return np.concatenate([np.sum(P, 1) - a, np.sum(P, 0) - b]) + np.sum(z[:m]) / m - np.sum(z[m:]) / len(b)
+            off = np.concatenate([np.sum(P, 1) - a, np.sum(P, 0) - b]) + np.sum(z[:m]) / m - np.sum(z[m:]) / len(b)
+            return np.where(some, off, z)
 
-        z = root(equations, lambda x, a, b: _scale(x, a, b), check="ignore")(x, a, b)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            z = root(equations, lambda x, a, b: _scale(x, a, b), check="ignore")(x, a, b)
         return np.exp(z[:m, None]) * x * np.exp(z[None, m:])
 
 
@@ -137,30 +150,36 @@ def _scale(x: Value, a: Value, b: Value) -> Value:
 
     def step(now: Any) -> Any:
         alpha, beta, count, _ = now
-        alpha = log_a - sums(logs + beta[None, :], 1)
-        beta = log_b - sums(logs + alpha[:, None], 0)
+        alpha = np.where(a > 0, log_a - sums(logs + beta[None, :], 1), 0.0)
+        beta = np.where(b > 0, log_b - sums(logs + alpha[:, None], 0), 0.0)
         off = np.max(np.abs(np.exp(sums(logs + beta[None, :] + alpha[:, None], 1)) - a))
         return alpha, beta, count + 1, off
 
     eps = float(np.finfo(x.dtype).eps)
     goes_on = lambda now: np.logical_and(now[3] > 20 * eps * np.max(a), now[2] < SCALINGS)
-    alpha, beta, _, _ = loop(goes_on, step, (0 * a, 0 * b, np.int64(0), np.max(a) * np.inf))
+    alpha, beta, _, off = loop(goes_on, step, (0 * a, 0 * b, np.int64(0), np.max(a) * np.inf))
     shift = 0.5 * (np.mean(alpha) - np.mean(beta))
-    return np.concatenate([alpha - shift, beta + shift])
+    found = np.concatenate([np.where(a > 0, alpha - shift, 0.0), np.where(b > 0, beta + shift, 0.0)])
+    # where zeros of x leave no matrix with these sums, or only one with further zeros, the factors run away
+    return np.where(off <= 1e4 * eps * np.max(a), found, np.nan)
 
 
 def _assign_plain(u: Value, a: Value, b: Value) -> Value:
-    """The vertex of the largest ⟨u, P⟩: an assignment where all sums are equal, else a linear program."""
+    """The vertex P of the largest ⟨u, P⟩: an assignment where all sums are equal, else a linear program.
+
+    With it stand the elements that can move without loss, by the prices: uᵢⱼ = αᵢ + βⱼ.
+    """
     from scipy.optimize import linear_sum_assignment, linprog
 
     m, n = u.shape
+    A = np.concatenate([np.kron(np.eye(m), np.ones(n)), np.kron(np.ones(m), np.eye(n))])
+    found = linprog(-u.ravel(), A_eq=A[:-1], b_eq=np.concatenate([a, b])[:-1], method="highs")
+    P = found.x.reshape(m, n)
+    slack = -u - (A[:-1].T @ found.eqlin.marginals).reshape(m, n)
     if m == n and np.allclose(a, a[0]) and np.allclose(b, a[0]):
         P = np.zeros_like(u)
         P[linear_sum_assignment(u, maximize=True)] = a[0]
-        return P
-    A = np.concatenate([np.kron(np.eye(m), np.ones(n)), np.kron(np.ones(m), np.eye(n))])
-    found = linprog(-u.ravel(), A_eq=A[:-1], b_eq=np.concatenate([a, b])[:-1], method="highs")
-    return found.x.reshape(m, n).astype(u.dtype)
+    return np.stack([P, slack <= 1e-9 * (1.0 + np.max(np.abs(u)))]).astype(u.dtype)
 
 
 def _assign(u: Value, a: Value, b: Value) -> Value:
