@@ -45,27 +45,31 @@ def native_call(kernel: Kernel) -> Run:
 
 
 def _entry(kernel: Kernel, attempt: Callable[..., Any], refuse: Callable[..., Any]) -> Entry:
+    """A weak number may come as one of Python's or, out of another program, as one of NumPy's."""
     entry = Entry(attempt, refuse)
-    numbers = {"i": int, "f": float, "c": complex}
-    leaves = [
-        ArrayLeaf(slot, t.dtype, t.shape)
-        if t.shape
-        else NumberLeaf(slot, numbers[t.dtype.kind] if t.weak else t.dtype.type)
-        for slot, t in enumerate(kernel.input_types)
-    ]
-    entry.add(
-        Specialization(
-            kernel=kernel.address,
-            inputs=len(leaves),
-            positional=leaves,
-            outputs=[OutputType(t.dtype, t.shape) for t in kernel.output_types],
-            result=ListOf([Output(i) for i in range(len(kernel.output_types))]),
-            constants=kernel.constants,
-            workspace=kernel.workspace,
-            context=kernel.context,
-            heavy=kernel.heavy,
-            calls_back=kernel.calls_back,
-            keep=kernel,
+    for of_python in (True, False) if any(t.weak for t in kernel.input_types) else (False,):
+        leaves = [
+            ArrayLeaf(slot, t.dtype, t.shape)
+            if t.shape
+            else NumberLeaf(slot, _NUMBERS[t.dtype.kind] if t.weak and of_python else t.dtype.type)
+            for slot, t in enumerate(kernel.input_types)
+        ]
+        entry.add(
+            Specialization(
+                kernel=kernel.address,
+                inputs=len(leaves),
+                positional=leaves,
+                outputs=[OutputType(t.dtype, t.shape) for t in kernel.output_types],
+                result=ListOf([Output(i) for i in range(len(kernel.output_types))]),
+                constants=kernel.constants,
+                workspace=kernel.workspace,
+                context=kernel.context,
+                heavy=kernel.heavy,
+                calls_back=kernel.calls_back,
+                keep=kernel,
+            )
         )
-    )
     return entry
+
+
+_NUMBERS = {"i": int, "f": float, "c": complex}

@@ -1,5 +1,7 @@
 """Roots under SciPy's names: derivatives against closed forms and roots in mpmath, in every transformation."""
 
+import importlib
+
 import mpmath
 import numpy as np
 import pytest
@@ -7,6 +9,7 @@ import scipy.optimize
 
 import adjoint as ad
 from adjoint.base.errors import TraceError
+from adjoint.compile.kernel import Kernel
 from adjoint.scipy import optimize
 
 quintic = lambda w, lam: w**5 + w**3 + w - lam
@@ -39,9 +42,21 @@ def test_compiled_and_batched():
     compiled = ad.jit(ad.value_and_grad(w_of))
     for lam, slope in zip(lams, want, strict=True):
         value, found = compiled(lam)
-        assert value == w_of(lam)
+        assert value == pytest.approx(w_of(lam), rel=1e-15)
         assert found == pytest.approx(slope, rel=1e-12)
     np.testing.assert_allclose(ad.grad(lambda lams: np.sum(ad.vmap(w_of)(lams)))(lams), want, rtol=1e-12)
+
+
+def test_a_compiled_program_gives_scipy_compiled_functions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """SciPy calls them again and again: read equation by equation, the program would be slower than plain Python."""
+    compiled = ad.jit(ad.value_and_grad(w_of))
+    compiled(3.0)
+    written = importlib.import_module("adjoint.optimize.scipy_names.written")
+    slow: list[str] = []
+    monkeypatch.setattr(written, "interpret", lambda *_: slow.append("read"))
+    monkeypatch.setattr(Kernel, "attempt", lambda *_: slow.append("called from Python"))
+    assert compiled(20.0)[1] == pytest.approx(exact(1, 20.0), rel=1e-12)
+    assert not slow
 
 
 CUBES = {

@@ -21,6 +21,9 @@ from adjoint.api.jacobians import hessian, jacobian
 from adjoint.base.errors import TraceError, UnsupportedError
 from adjoint.base.foreign import is_refusal
 from adjoint.conversion.driver import run_again
+from adjoint.conversion.questions import in_program
+from adjoint.ops.control.call import Call
+from adjoint.program.evaluate import Evaluator
 from adjoint.program.program import Program, interpret
 from adjoint.program.record import Record
 from adjoint.program.trace import Tracer
@@ -36,13 +39,24 @@ Function = Callable[..., Any]
 class Written:
     """x ↦ a tree of values, as a program of (x, θ), with the values of θ."""
 
-    def __init__(self, program: Program, structure: Any, kind: ArrayType, theta: Sequence[Value]) -> None:
+    def __init__(
+        self, program: Program, structure: Any, kind: ArrayType, theta: Sequence[Value], *, compiles: bool = False
+    ) -> None:
         self.program, self.structure, self.kind, self.theta = program, structure, kind, list(theta)
+        self.compiles = compiles  # SciPy is called by a compiled program, again and again
         self._derived: dict[str, Written] = {}
+        self._run: Callable[[Sequence[Value]], Sequence[Value]] | None = None
 
     def at(self, x: Value, theta: Sequence[Value]) -> Any:
         """What the function gives at x, for these θ."""
         return tree.unflatten(self.structure, interpret(self.program, [x, *theta]))
+
+    def run(self, x: Any, theta: Sequence[Value]) -> Any:
+        """The same for plain numbers, quickly."""
+        if self._run is None:
+            call = Call(self.program)
+            self._run = (lambda values: call.evaluate(*values)) if self.compiles else Evaluator(self.program)
+        return tree.unflatten(self.structure, self._run([x, *theta]))
 
     def derived(self, name: str, derive: Callable[[Function], Function]) -> Written:
         """The derivative of the function, written down; by its name it is not written twice."""
@@ -55,7 +69,7 @@ class Written:
 
             bind: Any = lambda leaves: (function, tuple(leaves), {})
             made = record_function(function, bind, record, [record.input(t) for t in types])
-            self._derived[name] = Written(made.program, made.structure, self.kind, self.theta)
+            self._derived[name] = Written(made.program, made.structure, self.kind, self.theta, compiles=self.compiles)
         return self._derived[name]
 
 
@@ -68,7 +82,7 @@ class Plain:
 
     def at(self, x: Any) -> Any:
         """All that the function gives."""
-        return self.written.at(self._point(x), self.theta)
+        return self.written.run(self._point(x), self.theta)
 
     def value(self, x: Any) -> Any:
         """Its value."""
@@ -93,10 +107,12 @@ class Plain:
 
     def _derived(self, name: str, derive: Callable[[Function], Function], part: str, x: Any) -> Any:
         chosen = lambda f: derive(lambda x: f(x)[part])
-        return self.written.derived(f"{name} of {part}", chosen).at(self._point(x), self.theta)
+        return self.written.derived(f"{name} of {part}", chosen).run(self._point(x), self.theta)
 
     def _point(self, x: Any) -> Any:
         kind = self.written.kind
+        if type(x) is float and not kind.shape:
+            return kind.dtype.type(x)
         return np.reshape(np.asarray(x, kind.dtype), kind.shape)[()]
 
 
@@ -111,13 +127,14 @@ def write_down(title: str, function: Function, kind: ArrayType) -> Written | Non
         record = Record(purpose=title)
         return record_function(function, partial(_bind, function), record, [record.input(kind)])
 
+    compiles = in_program()
     try:
         made = run_again(write, function)
     except Exception as error:
         if isinstance(error, TraceError | UnsupportedError) or is_refusal(error):
             return None
         raise
-    return Written(made.program, made.structure, kind, made.captured)
+    return Written(made.program, made.structure, kind, made.captured, compiles=compiles)
 
 
 def write_down_at(title: str, function: Function, kind: ArrayType, x: Value) -> Written:
