@@ -70,6 +70,15 @@ def test_adaptive_and_fixed_steps_with_saved_times(method, options):
     assert abs(tangent - np.sum(gradient[0])) < 1e-11 * abs(tangent)
 
 
+def test_what_is_not_reached_has_no_values():
+    options = {"method": "reversible-heun", "rtol": 1e-6, "max_steps": 600, "save": [0.5, 1.0, 3.0]}
+    undone, stored = (solve(prey, (0.0, 4.0), X, args=(W,), adjoint=a, **options) for a in ("reversible", "discretize"))
+    assert undone.status == stored.status == "max steps"
+    assert 0.5 < undone.time == stored.time < 1.0
+    np.testing.assert_allclose(undone.values, stored.values, rtol=1e-5)  # NaN at 1.0 and 3.0
+    np.testing.assert_allclose(undone.last, stored.last, rtol=1e-5)
+
+
 def test_hessian_compiled_and_batched():
     run = _end(ReversibleHeun(adaptive=False), "reversible", first_step=0.1)
     stored = _end(ReversibleHeun(adaptive=False), "discretize", first_step=0.1)

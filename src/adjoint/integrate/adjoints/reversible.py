@@ -153,14 +153,17 @@ def solve_reversible(plan: Plan, system: System, settings: Settings, y0: Value) 
         starts = np.concatenate([first.dense.start, np.reshape(t1, (1,))])
         grid = np.where(index < count, starts, first.t)
         rejections, evaluations = first.counts.rejections, first.counts.evaluations
+        reach = first.t
     else:
         h = np.minimum(np.abs(plain.first_step), np.abs(t1 - t0))
         count = np.ceil(np.abs(t1 - t0) / h * (1 - 1e-12)).astype(np.int64)
         grid = np.where(index < count, t0 + sign * h * index, t1)
         code, rejections = np.int64(FINISHED), np.int64(0)
         evaluations = count * method.evaluations
+        reach = t1
+    met = sign * np.minimum(sign * saves, sign * reach)  # no step goes on behind the time that it got to
     if plan.saves:
-        grid = sign * np.sort(sign * np.concatenate([grid, saves]))
+        grid = sign * np.sort(sign * np.concatenate([grid, met]))
     ends = np.where(grid == t0, settings.t0, np.where(grid == t1, settings.t1, grid))
     xs = (ends[:-1], ends[1:] - ends[:-1])
 
@@ -182,10 +185,11 @@ def solve_reversible(plan: Plan, system: System, settings: Settings, y0: Value) 
     saved = np.zeros((0, n), y.dtype)
     if plan.saves:
         rows = np.concatenate([read(start)[None], rows])
-        at = np.sum(sign * grid[None, :] < sign * saves[:, None], axis=1)
+        at = np.sum(sign * grid[None, :] < sign * met[:, None], axis=1)
         rest = np.zeros(system.width - n, y.dtype)
         there = lambda t, y, x: follow(system, None, t, np.concatenate([y, rest]), x)[:n]
-        saved = vmap(there)(saves, rows[at], settings.saves - saves)
+        saved = vmap(there)(met, rows[at], settings.saves - saves)
+        saved = np.where((met == saves)[:, None], saved, np.nan)
     total = np.sum(np.abs(detach([y])[0])) * np.float64(1.0)
     code = np.where(np.logical_and(code == FINISHED, np.logical_not(np.isfinite(total))), NOT_FINITE, code)
     zero = np.int64(0)
