@@ -49,6 +49,25 @@ def test_long_sums_are_as_exact_as_numpys(n) -> None:
     assert abs(kernel.run([x])[0] - exact) <= 3e-6 * exact
 
 
+@pytest.mark.parametrize("n", [255, 256, 257, 1300])
+def test_extrema_side_by_side_hand_on_nan(n) -> None:
+    """The extremum of a long row is that of several accumulators; what is not a number may stand in any of them."""
+    for position in (0, n // 3, n // 2 + 9, n - 1):
+        x = rng.normal(size=n)
+        agrees(lambda x: [np.max(x), np.min(x), np.sum(x), np.prod(1 + x / n), np.any(x > 2.5)], x)
+        x[position] = np.nan
+        agrees(lambda x: [np.max(x), np.min(x)], x)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "int32", "complex64", "int16", "bool"])
+@pytest.mark.parametrize("shape", [(16, 17), (40, 33), (70, 16)])
+def test_what_lies_across_is_transposed(dtype, shape) -> None:
+    """By squares in registers, and what is left over at both edges."""
+    x, y = (rng.normal(size=s) * 9 for s in (shape, shape[::-1]))
+    agrees(lambda x, y: [x.T + y, np.copy(x.T), np.where(y < x.T, y.T.T, x.T)], x.astype(dtype), y.astype(dtype))
+    agrees(lambda x: np.transpose(x, (2, 0, 1)) + 1, np.stack([x, 2 * x]).astype(dtype))
+
+
 def test_extrema_with_nan_and_of_signed_zeros() -> None:
     x = rng.normal(size=(4, 11))
     x[1, 3] = x[2, 0] = np.nan

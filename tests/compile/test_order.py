@@ -41,11 +41,13 @@ def test_sums_over_rows_go_inside_the_vector() -> None:
 
 
 def test_an_array_across_the_vectors_is_read_line_by_line() -> None:
-    """Where its rows share places in the cache, and little is computed again."""
+    """Squares of numbers anywhere, others where their rows share places in the cache; if little is computed again."""
     aligned, odd = np.ones((96, 256)), np.ones((96, 257))
     for f, x, expected in [
         (lambda x: x.T * 2.0, aligned, 0),
-        (lambda x: x.T * 2.0, odd, None),
+        (lambda x: x.T * 2.0, odd, 0),
+        (lambda x: x.T * 2.0, aligned * 1j, 0),
+        (lambda x: x.T * 2.0, odd * 1j, None),
         (lambda x: x * 2.0, aligned, None),
         (lambda x: np.sum(x.T * 2.0, axis=0), aligned, None),
         (lambda x: x.T * (x[0] * x[0] + x[1] * x[0])[:, None], aligned, None),

@@ -97,6 +97,16 @@ def test_windows_and_results_of_other_lengths_at_any_size(n) -> None:
     agrees(f, rng.normal(size=n))
 
 
+def test_what_lies_across_and_long_extrema_at_any_size() -> None:
+    """Squares are transposed in registers, and extrema found side by side, in code for many sizes as well."""
+    seen = []
+    for n, m in ((20, 33), (40, 47), (64, 16), (3, 300), (17, 129)):
+        x, y = rng.normal(size=(n, m)), rng.normal(size=(m, n))
+        kernel = agrees(lambda x, y: [x.T + y, np.max(x), np.min(x.T * y), np.sum(x[0] * y[:, 0])], x, y)
+        seen.append(kernel.notes["any size"])
+    assert any(seen)
+
+
 @pytest.mark.parametrize(
     "f",
     [

@@ -10,22 +10,21 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from adjoint.compile import vectors
-from adjoint.compile.elements import write
+from adjoint.compile.accumulators import Accumulators
+from adjoint.compile.elements import register_type, write
 from adjoint.compile.graph import Graph, Mask, Node
-from adjoint.compile.ir import Function, Value
-from adjoint.compile.order import axis_across
-from adjoint.compile.results import COMBINE, Output, neutral
+from adjoint.compile.ir import Function, Value, vector_of
+from adjoint.compile.order import axis_across, goes_by_squares
+from adjoint.compile.results import Output
 from adjoint.compile.vectors import Element
 from adjoint.compile.views import Index
-from adjoint.ops.elementwise.pointwise import BY_NAME
 from adjoint.program.program import Var
-from adjoint.program.types import ArrayType
 
 LONG = 256  # vectors: longer sums go block by block
-ACROSS = 64  # elements of an array that lies across the vectors, before the next vectors
+ACROSS, SQUARES = 64, 16  # elements of an array that lies across the vectors, before the next vectors
 
 
-class Nest:
+class Nest(Accumulators):
     """Writes the loops of one box."""
 
     def __init__(
@@ -47,7 +46,9 @@ class Nest:
         self.across = axis_across(graph, list(outputs), vector)  # an axis that goes some elements at a time
         self.counters: dict[int, Value] = {}
         self._value: dict[Any, Element] = {}
-        self._accumulators: dict[tuple[int, int], list[Value]] = {}  # buffers on the stack
+        self._accumulators, self._copy = {}, 0
+        self._squares: dict[Node, Value] = {}  # buffers on the stack
+        self._read_square: dict[Node, Value] = {}  # by loads across the vectors, what was transposed
         position = {axis: p for p, axis in enumerate(self.order)}
         self.levels: list[list[Node]] = [[] for _ in range(len(self.order) + 1)]
         for node in graph.nodes:
@@ -68,7 +69,8 @@ class Nest:
         if self.across is None:
             self._level(0, 1, None)
             return
-        f, axis, step = self.f, self.across, self.f.index(ACROSS)
+        f, axis = self.f, self.across
+        step = f.index(SQUARES if self._loads_across(len(self.order) - 1, self.width) else ACROSS)
         low, high = self.graph.box[axis]
         first, last = given = self.spans.get(axis, (self.number(low), self.number(high)))
         with f.loop(first, last, step) as start:
@@ -106,12 +108,50 @@ class Nest:
             self._level(level + 1, width, mask)
         else:
             known = dict(self._value)
-            with self.f.loop(*(part or (self.number(low), self.number(high)))) as counter:
+            first, last = part or (self.number(low), self.number(high))
+            if axis == self.across and mask is None and (across := self._loads_across(level, width)):
+                first = self._by_squares(level, first, last, width, across)
+            with self.f.loop(first, last) as counter:
                 self.counters[axis] = counter
                 self._level(level + 1, width, mask)
             self._value = known
         for out in mine:
             self._store_accumulator(out, widths, inside, width, mask)
+
+    def _loads_across(self, level: int, width: int) -> list[Node]:
+        """Loads whose neighbors in memory stand along the axis across the vectors."""
+        if width < 4 or width & (width - 1):
+            return []
+        loads = [n for n in self.levels[level + 1] if n.kind == "load" and not n.mask and goes_by_squares(n)]
+        terms = [dict(n.position.terms) for n in loads]
+        pairs = [(n, t.get(self.across), t.get(self.vector, 1)) for n, t in zip(loads, terms, strict=True)]
+        return [n for n, near, far in pairs if type(near) is int and near == 1 and (type(far) is not int or far != 1)]
+
+    def _by_squares(self, level: int, first: Value, last: Value, width: int, across: Sequence[Node]) -> Value:
+        """As many elements of the axis across as a vector has lanes, at a time: what is read is transposed."""
+        f, axis = self.f, self.across
+        assert axis is not None
+        known = dict(self._value)
+        whole = f.add(first, f.binary("and", f.sub(last, first), f.index(-width)))
+        with f.loop(first, whole, f.index(width)) as start:
+            self.counters[axis] = start
+            for node in across:
+                at, distance = self.locate(node.position)
+                step = distance.value if isinstance(distance, vectors.Step) else f.index(distance)
+                starts = [f.add(at, f.mul(step, f.index(line))) if line else at for line in range(width)]
+                lines = [vectors.load(f, node.type.dtype, self.memory(node.var), one, 1, width) for one in starts]
+                buffer = self._squares.setdefault(node, f.allocate(lines[0].type, width))
+                for row, values in enumerate(vectors.transpose(f, lines)):
+                    f.store(values, f.element(buffer, f.index(row), values.type))
+            with f.loop(f.index(0), f.index(width)) as row:
+                self.counters[axis] = f.add(start, row)
+                for node in across:
+                    kind = vector_of(register_type(node.type.dtype), width)
+                    self._read_square[node] = f.load(kind, f.element(self._squares[node], row, kind))
+                self._level(level + 1, width, None)
+                self._read_square.clear()
+        self._value = known
+        return whole
 
     def _chunks(self, low: Any, high: Any) -> list[tuple[Any, Any, int, bool]]:
         """(first, last, lanes, whether the last lanes are masked) along the vector axis."""
@@ -137,9 +177,7 @@ class Nest:
             elif sums and last - first > LONG * width:
                 self._in_blocks(level, f.index(first), f.index(last), width, sums)
             else:
-                with f.loop(f.index(first), f.index(last), f.index(width)) as counter:
-                    self.counters[axis] = counter
-                    self._level(level + 1, width, None)
+                self.walk(level, f.index(first), f.index(last), width, (last - first) // width)
             self._value = known
             return
         self._masked(level, self.number(first), self.number(last), width)
@@ -158,9 +196,7 @@ class Nest:
         if sums:
             self._in_blocks(level, start, whole, width, sums)
         else:
-            with f.loop(start, whole, f.index(width)) as counter:
-                self.counters[axis] = counter
-                self._level(level + 1, width, None)
+            self.walk(level, start, whole, width)
         self._value = dict(known)
         for first, last, left, _ in chunks[1:]:
             with f.when(f.icmp("eq", stop, f.index(last))):
@@ -179,9 +215,7 @@ class Nest:
         if sums:
             self._in_blocks(level, start, whole, width, sums)
         else:
-            with f.loop(start, whole, f.index(width)) as counter:
-                self.counters[axis] = counter
-                self._level(level + 1, width, None)
+            self.walk(level, start, whole, width)
         self._value = dict(known)
         with f.when(f.icmp("slt", whole, stop)):
             self.counters[axis] = whole
@@ -194,14 +228,12 @@ class Nest:
         """A long sum block by block: the error grows with the length of a block, not of the whole."""
         f, axis = self.f, self.vector
         assert axis is not None
-        totals = [(out, self._accumulators[id(out), width], self._new_accumulator(out, width)) for out in sums]
+        totals = [(out, self._accumulator(out, width), self._new_accumulator(out, width)) for out in sums]
         for out, _, total in totals:
             self._assign(total, self._zero(out, width))
         with f.loop(first, last, f.index(LONG * width)) as start:
             end = f.intrinsic("smin", f.add(start, f.index(LONG * width)), last)
-            with f.loop(start, end, f.index(width)) as counter:
-                self.counters[axis] = counter
-                self._level(level + 1, width, None)
+            self.walk(level, start, end, width)
             for out, buffer, total in totals:
                 self._assign(total, self._combine(out, self._read(total), self._read(buffer)))
                 self._assign(buffer, self._zero(out, width))
@@ -238,6 +270,8 @@ class Nest:
         if node.kind == "point":
             args = [a.number if a.kind == "number" else self.wide(a, width) for a in node.args]
             return write(f, node.op, node.types, node.type, args)
+        if node in self._read_square:
+            return self._read_square[node]
         if node.kind == "load":
             at, stride = self.locate(node.position)
             mask = self._windows(node.mask, width, mask)
@@ -322,79 +356,5 @@ class Nest:
             value = self.wide(out.node, width)
             if mask is not None:
                 value = vectors.select(self.f, mask, value, self._zero(out, width))
-            buffer = self._accumulators[id(out), width]
+            buffer = self._accumulator(out, width)
             self._assign(buffer, self._combine(out, self._read(buffer), value))
-
-    def _zero(self, out: Output, width: int) -> Element:
-        dtype = out.root.var.type.dtype
-        return vectors.number(self.f, dtype, neutral(out.root.kind, dtype), width)
-
-    def _new_accumulator(self, out: Output, width: int) -> list[Value]:
-        """A buffer on the stack: its address, with the type that it holds."""
-        start = self._zero(out, width)
-        parts = [start] if isinstance(start, Value) else start
-        return [Value(self.f.allocate(p.type).text, p.type) for p in parts]
-
-    def _start(self, out: Output, width: int) -> None:
-        """The buffer of an accumulator, at its neutral element."""
-        key = (id(out), width)
-        if key not in self._accumulators:
-            self._accumulators[key] = self._new_accumulator(out, width)
-        self._assign(self._accumulators[key], self._zero(out, width))
-
-    def _read(self, buffer: list[Value]) -> Element:
-        parts = [self.f.load(r.type, r) for r in buffer]
-        return parts[0] if len(parts) == 1 else tuple(parts)
-
-    def _assign(self, buffer: list[Value], value: Element) -> None:
-        for r, part in zip(buffer, [value] if isinstance(value, Value) else value, strict=True):
-            self.f.store(part, r)
-
-    def _combine(self, out: Output, a: Element, b: Element) -> Element:
-        kind = ArrayType((), out.root.var.type.dtype)
-        return write(self.f, BY_NAME[COMBINE[out.root.kind]], (kind, kind), kind, [a, b])
-
-    def _fold(self, out: Output, value: Element, width: int) -> Element:
-        """All lanes of an accumulator combined."""
-        f = self.f
-        while width > 1 and width % 2 == 0:
-            half = width // 2
-            value = self._combine(
-                out, vectors.shuffle(f, value, range(half)), vectors.shuffle(f, value, range(half, width))
-            )
-            width = half
-            if width == 1:
-                value = vectors.lane(f, value, 0)
-        if width > 1:
-            total = vectors.lane(f, value, 0)
-            for k in range(1, width):
-                total = self._combine(out, total, vectors.lane(f, value, k))
-            return total
-        return vectors.lane(f, value, 0)
-
-    def _store_accumulator(self, out: Output, widths: list[int], fold: bool, width: int, mask: Value | None) -> None:
-        """The loops that an accumulator runs over are done: put it where it belongs."""
-        if fold:
-            total: Element = None
-            for w in reversed(widths):
-                part = self._fold(out, self._read(self._accumulators[id(out), w]), w)
-                total = part if total is None else self._combine(out, total, part)
-            width, mask = 1, None
-        else:
-            total = self._read(self._accumulators[id(out), width])
-        if out.outside or not out.fresh:
-            self._combine_into_memory(out, total, width, mask)
-            return
-        at, stride = self.locate(out.position)
-        vectors.store(self.f, out.root.var.type.dtype, total, out.base, at, stride, width, mask)
-
-    def _combine_into_memory(self, out: Output, value: Element, width: int, mask: Value | None) -> None:
-        f, dtype = self.f, out.root.var.type.dtype
-        at, stride = self.locate(out.position)
-        if width > 1 and stride == 0:  # the vector axis is summed over
-            if mask is not None:
-                start = vectors.number(f, dtype, neutral(out.root.kind, dtype), width)
-                value = vectors.select(f, mask, value, start)
-            value, width, mask = self._fold(out, value, width), 1, None
-        old = vectors.load(f, dtype, out.base, at, stride, width, mask)
-        vectors.store(f, dtype, self._combine(out, old, value), out.base, at, stride, width, mask)

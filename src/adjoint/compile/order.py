@@ -8,10 +8,12 @@ from typing import Any
 from adjoint.compile.graph import Graph, Node, cost_of
 from adjoint.compile.machine import vector_bits
 from adjoint.compile.results import Output
+from adjoint.compile.symbolic_sizes import is_found_later
 from adjoint.compile.views import Index
 
 NEAR = 2**15  # bytes: the innermost cache
 LINE = 64  # bytes that are read from memory together
+SQUARES = 2**11  # bytes: less is read as it lies
 ALIKE = 1024  # bytes: lines at multiples of this share few places in the cache
 FEW = 2  # additions that may be done again for some vectors
 
@@ -78,22 +80,39 @@ def loop_order(graph: Graph, outputs: list[Output], vector: int | None) -> list[
 
 
 def axis_across(graph: Graph, outputs: list[Output], vector: int | None) -> int | None:
-    """The axis along which a large array stands in memory that lies across the vectors, as one that is transposed does.
+    """The axis along which an array stands in memory that lies across the vectors, as one that is transposed does.
 
-    It goes inside the vectors, some elements at a time, where the rows of the array are so far apart that their lines
-    take the same places in the cache, as those of 512 numbers do: each line is then read once.
+    It goes inside the vectors, some elements at a time, so that each line of memory is read once. Numbers are
+    transposed in registers, square by square; others, where the rows of a large array are so far apart that their lines
+    take the same places in the cache, as those of 512 numbers do.
     """
     sizes = [high - low for low, high in graph.box]
-    if vector is None or any(o.root.kind != "store" for o in outputs) or not all(type(n) is int for n in sizes):
+    if vector is None or any(o.root.kind != "store" for o in outputs) or any(map(is_found_later, sizes)):
         return None
+    is_known = all(type(n) is int for n in sizes)
     for node in graph.nodes:
-        if node.kind != "load" or node.mask or math.prod(sizes) * node.type.dtype.itemsize <= NEAR:
+        by_squares = goes_by_squares(node)
+        if node.kind != "load" or node.mask or not (is_known or by_squares):
+            continue
+        if is_known and math.prod(sizes) * node.type.dtype.itemsize <= (SQUARES if by_squares else NEAR):
             continue
         line, distance = LINE // node.type.dtype.itemsize, _coefficient(node.position, vector)
-        along = [a for a, c in node.position.terms if c == 1 and a != vector and sizes[a] > line]
-        if along and distance and distance * node.type.dtype.itemsize % ALIKE == 0 and sizes[vector] >= line:
+        along = [a for a, c in node.position.terms if type(c) is int and c == 1 and a != vector]
+        along = [a for a in along if type(sizes[a]) is not int or sizes[a] > line]
+        if not along or not (type(sizes[vector]) is not int or sizes[vector] >= line):
+            continue
+        if by_squares:
+            is_far = type(distance) is not int or distance not in (0, 1)
+        else:
+            is_far = distance and distance * node.type.dtype.itemsize % ALIKE == 0
+        if is_far:
             return None if _is_dear_to_repeat(graph, vector) else along[0]
     return None
+
+
+def goes_by_squares(node: Node) -> bool:
+    """Whether the numbers that a node reads can be transposed in registers."""
+    return node.type.dtype.kind in "fiu" and node.type.dtype.itemsize in (4, 8)
 
 
 def _is_dear_to_repeat(graph: Graph, vector: int) -> bool:

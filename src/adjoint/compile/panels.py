@@ -20,6 +20,7 @@ import numpy as np
 from adjoint.compile.cache import object_of
 from adjoint.compile.ir import Function, Module, Value, vector_of
 from adjoint.compile.machine import Loaded, vector_bits
+from adjoint.compile.vectors import transpose
 
 NAME = "adjoint_panels_"
 DTYPES = {name: np.dtype(name) for name in ("float32", "float64")}
@@ -137,7 +138,7 @@ class _Panels:
                 number = f.add(i, f.index(line))
                 mask = f.select(f.icmp("slt", number, count), inside, none)
                 lines.append(self._load(f, self._at(f, source, f.mul(number, step), k), mask))
-            for row, values in enumerate(_transposed(f, lines)):
+            for row, values in enumerate(transpose(f, lines)):
                 f.store(values, self._at(f, panel, f.mul(f.add(k, f.index(row)), width), i), self.bytes)
         f.ret()
         f.finish()
@@ -242,19 +243,3 @@ class _Panels:
             f.begin(wider)
         f.jump(done)
         f.begin(done)
-
-
-def _transposed(f: Function, lines: list[Value]) -> list[Value]:
-    """Columns of a square of vectors, by exchanging blocks of 1, 2, 4 … lanes."""
-    size = len(lines)
-    block = 1
-    while block < size:
-        exchanged = list(lines)
-        for i in (i for i in range(size) if not i & block):
-            first, second = lines[i], lines[i + block]
-            exchanged[i] = f.shuffle(first, second, [j if not j & block else size + j - block for j in range(size)])
-            exchanged[i + block] = f.shuffle(
-                first, second, [j + block if not j & block else size + j for j in range(size)]
-            )
-        lines, block = exchanged, 2 * block
-    return lines

@@ -173,6 +173,22 @@ def select(f: Function, condition: Value, yes: Element, no: Element) -> Element:
     return tuple(f.select(condition, a, b) for a, b in zip(yes, no, strict=True))
 
 
+def transpose(f: Function, lines: list[Value]) -> list[Value]:
+    """Columns of a square of vectors, by exchanging blocks of 1, 2, 4 … lanes."""
+    size = len(lines)
+    block = 1
+    while block < size:
+        exchanged = list(lines)
+        for i in (i for i in range(size) if not i & block):
+            first, second = lines[i], lines[i + block]
+            exchanged[i] = f.shuffle(first, second, [j if not j & block else size + j - block for j in range(size)])
+            exchanged[i + block] = f.shuffle(
+                first, second, [j + block if not j & block else size + j for j in range(size)]
+            )
+        lines, block = exchanged, 2 * block
+    return lines
+
+
 def lane(f: Function, value: Element, index: int) -> Element:
     if isinstance(value, Value):
         return f.lane(value, index)
