@@ -162,7 +162,7 @@ TESTED_ELSEWHERE: dict[str, str] = {
     **dict.fromkeys(
         ["CheckpointedScan", "CheckpointedWhile", "CheckpointedReverse"], "ops/checkpointing/test_reverse.py"
     ),
-    "Unwritten": "ops/checkpointing/test_unwritten.py",
+    **dict.fromkeys(["Unwritten", "Undefined"], "ops/checkpointing/test_unwritten.py"),
     "Mark": "ops/checkpointing/test_policies.py",
     "Reversible": "memory/test_reversible.py",
     "Undifferentiable": "random/test_draws.py",

@@ -13,6 +13,7 @@ from adjoint.ops.arrays.contract import Einsum, MatMul
 from adjoint.ops.arrays.index import Gather, ScatterSet, ScatterSum
 from adjoint.ops.arrays.rearrange import Broadcast, Concatenate, Convert, Pad, Real, Reshape, Transpose
 from adjoint.ops.arrays.reduce import Extremum, FlatReduction, Product, Sum
+from adjoint.ops.checkpointing.unwritten import Undefined
 from adjoint.ops.elementwise.pointwise import MaskedProduct
 from adjoint.ops.elementwise.select import Select
 
@@ -288,4 +289,15 @@ LOOPS: list[Example] = [
     ),
 ]
 
-EXAMPLES = [*ARITHMETIC, *STAYS, *SHAPES, *PLACES, *REDUCTIONS, *CONTRACTIONS, *LOOPS]
+NO = np.zeros(3, bool)
+nothing, nowhere = Undefined((3,), float64), Undefined((1, 3), float64)
+
+NEVER_LOOKED_AT: list[Example] = [  # by what is chosen here
+    Example(lambda x, p: np.where(p, nothing(x), x), (V, NO), "-> a"),
+    Example(lambda x, p: np.where(p, x, nothing(x)), (V, ~NO), "-> a"),
+    Example(lambda x, y, p: np.where(p, np.broadcast_to(nothing(x), (2, 3)), y), (V, M, NO), "-> b"),
+    Example(lambda x, p: np.where(p, np.reshape(nowhere(x), 3), x), (V, NO), "-> a"),
+    Example(lambda x, p: np.where(p, nowhere(x).T[:, 0], x), (V, NO), "-> a"),
+]
+
+EXAMPLES = [*ARITHMETIC, *STAYS, *SHAPES, *PLACES, *REDUCTIONS, *CONTRACTIONS, *LOOPS, *NEVER_LOOKED_AT]

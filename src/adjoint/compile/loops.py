@@ -20,7 +20,7 @@ from adjoint.compile.products import wants_packing
 from adjoint.compile.regions import may_cut, region
 from adjoint.compile.runtime_sizes import open_axes
 from adjoint.compile.symbolic_sizes import expected, is_found_later, plain
-from adjoint.ops.checkpointing.unwritten import Unwritten
+from adjoint.ops.checkpointing.unwritten import Undefined, Unwritten
 from adjoint.ops.control.cond import Cond
 from adjoint.ops.control.remat import Checkpoint
 from adjoint.ops.control.scan import Scan
@@ -297,6 +297,11 @@ def write_checkpoint(emitter: Emitter, op: Checkpoint, eq: Equation) -> None:
     inline(emitter, program, eq.inputs, eq.outputs)
 
 
+@lowers(Undefined)
+def leave_undefined(emitter: Emitter, op: Undefined, eq: Equation) -> None:
+    """Whoever reads it finds what is there."""
+
+
 @lowers(Unwritten)
 def write_nothing(emitter: Emitter, op: Unwritten, eq: Equation) -> None:
     """A buffer: pages of memory are taken when they are written to."""
@@ -312,6 +317,8 @@ def inline(emitter: Emitter, program: Program, atoms: Sequence[Atom], results: S
         for k, (a, v) in enumerate(zip(program.outputs, results, strict=True))
         if isinstance(a, Var) and a in given and v in emitter.pointers and given[a].text == emitter.pointers[v].text
     }
+    nothing = {eq.outputs[0] for eq in program.equations if isinstance(eq.op, Undefined)}
+    there.update(k for k, a in enumerate(program.outputs) if a in nothing)
     inner = Emitter(emitter.shared, program, emitter.times, there)
     _hand_levels(emitter, inner, program.inputs, atoms)
     found = {k for k, v in enumerate(results) if open_axes(v.type)}  # in memory that the program itself finds

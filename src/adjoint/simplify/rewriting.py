@@ -6,7 +6,7 @@ from adjoint.program.program import Program
 from adjoint.simplify.dead_code import SETTLED
 from adjoint.simplify.loops import short_loops
 from adjoint.simplify.rewriter import Rewriter
-from adjoint.simplify.rules import algebra, contractions, gathers, indexing, reductions, shapes
+from adjoint.simplify.rules import algebra, contractions, gathers, indexing, reductions, shapes, undefined
 from adjoint.simplify.rules.rule import RuleBook
 
 BOOK = RuleBook(
@@ -18,6 +18,7 @@ BOOK = RuleBook(
         *contractions.RULES,
         *algebra.RULES,
         *short_loops.RULES,
+        *undefined.RULES,
     ]
 )
 

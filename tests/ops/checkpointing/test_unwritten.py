@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import adjoint as ad
-from adjoint.ops.checkpointing.unwritten import Unwritten
+from adjoint.ops.checkpointing.unwritten import Undefined, Unwritten
 
 
 def resident() -> int:
@@ -16,6 +16,7 @@ def test_rows_of_the_type_of_the_operand() -> None:
     assert Unwritten(3)(np.ones((2, 1), np.float32)).shape == (3, 2, 1)
     assert Unwritten(3)(np.ones((2, 1), np.float32)).dtype == np.float32
     assert ad.vmap(lambda x: Unwritten(3)(x))(np.ones((5, 2))).shape == (5, 3, 2)
+    assert ad.vmap(lambda x: Undefined((3, 4), np.dtype(np.float32))(x))(np.ones((5, 2))).shape == (5, 3, 4)
 
 
 @pytest.mark.parametrize("slots", [3, 100_000])

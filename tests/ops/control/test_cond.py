@@ -1,8 +1,14 @@
-"""Branches over batches that are empty."""
+"""Branches over batches that are empty, and long branches over batches of any size."""
+
+from typing import Any
 
 import numpy as np
+import pytest
 
 import adjoint as ad
+from adjoint.ops.control.batch_elements import loops_over_elements
+from adjoint.ops.control.cond import Cond
+from adjoint.program.subprograms import all_equations
 
 
 def test_a_branch_over_an_empty_batch():
@@ -13,3 +19,35 @@ def test_a_branch_over_an_empty_batch():
         assert found["n"].shape == (0,)
         assert found["n"].dtype == np.int64
     assert ad.vmap(ad.jacrev(lambda x: choose(x)["s"]))(np.zeros((0, 3))).shape == (0, 3, 3)
+
+
+def chosen(x: Any, p: Any) -> Any:
+    """A long branch, whose derivative keeps what it has computed; few elements take it."""
+    long = lambda x: ad.fori_loop(0, 40, lambda i, s: np.sin(p * s) + np.exp(-s * s), x)
+    return ad.cond(x > 1.0, long, lambda x: p * x * x, x)
+
+
+def derivatives(x: Any, p: Any) -> Any:
+    slope = ad.grad(chosen, (0, 1))
+    return chosen(x, p), slope(x, p), ad.jvp(lambda x, p: slope(x, p), (x, p), (1.0, 0.5))[1]
+
+
+@pytest.mark.parametrize("size", [5, 19])  # one block; two, and what is left
+def test_long_branches_run_for_blocks_in_which_an_element_takes_them(size: int) -> None:
+    x = np.random.default_rng(1).normal(size=size)
+    x[:8] = np.minimum(x[:8], 0.9)
+    x[-1] = 1.5
+    batch = ad.vmap(derivatives, in_axes=(0, None))
+    expected = [derivatives(one, 0.7) for one in x]
+    found = ad.jit(batch)(x, 0.7)
+    for leaf, rows in zip(ad.tree.leaves(found), zip(*map(ad.tree.leaves, expected), strict=True), strict=True):
+        np.testing.assert_allclose(leaf, rows, rtol=1e-12, atol=1e-14)
+    total = lambda p: np.sum(ad.vmap(chosen, in_axes=(0, None))(x, p))
+    np.testing.assert_allclose(ad.jit(ad.grad(total))(0.7), sum(one[1][1] for one in expected), rtol=1e-12)
+    with loops_over_elements():
+        program = ad.trace(ad.vmap(chosen, in_axes=(0, None)))(x, 0.7).program
+    assert any(isinstance(eq.op, Cond) for eq in all_equations(program))  # it is left out
+
+
+def test_what_only_another_branch_keeps_is_not_written() -> None:
+    assert "undefined" in str(ad.jit(ad.vmap(ad.grad(chosen, 1), in_axes=(0, None))).lower(np.ones(8), 0.7).simplified)

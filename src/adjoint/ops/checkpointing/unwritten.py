@@ -1,15 +1,19 @@
-"""`Unwritten`: a buffer for the states of a loop, which takes no memory before a state is written there."""
+"""Memory that nobody has written to: a buffer for the states of a loop, and what only another branch would keep."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from adjoint.ops.calculus import Flat
+from adjoint.program.layout import is_sized
 from adjoint.program.op import primitive
+from adjoint.program.trace import Tracer
 from adjoint.program.types import ArrayType, Value
+
+LONG = 16  # numbers: fewer are as well zero
 
 
 @primitive
@@ -28,3 +32,33 @@ class Unwritten(Flat):
 
     def batch(self, xs: Sequence[Value], mapped: Sequence[bool], size: int) -> Value:
         return np.swapaxes(Unwritten(self.count)(xs[0]), 0, 1)
+
+
+@primitive
+class Undefined(Flat):
+    """An array that is never looked at, whatever is in it. The operand may be anything: it is there to be recorded."""
+
+    never_raises = True
+    is_movement = True
+    size_fields = ("shape",)
+
+    shape: tuple[Any, ...]
+    dtype: Any
+
+    def evaluate(self, *xs: Value) -> Value:
+        return np.zeros(self.shape, self.dtype)
+
+    def result_type(self, *types: ArrayType) -> Any:
+        return ArrayType(self.shape, self.dtype)
+
+    def batch(self, xs: Sequence[Value], mapped: Sequence[bool], size: int) -> Value:
+        return Undefined((size, *self.shape), self.dtype)(xs[0])
+
+
+def undefined(kind: ArrayType, beside: Sequence[Value], otherwise: Callable[[ArrayType], Value]) -> Value:
+    """A value that is never looked at, recorded beside others; another one if it is small, or may be an index."""
+    traced = next((x for x in beside if isinstance(x, Tracer)), None)
+    is_long = is_sized(kind) and kind.size >= LONG
+    if traced is None or not is_long or kind.dtype.kind not in "fc":
+        return otherwise(kind)
+    return Undefined(kind.shape, kind.dtype)(traced)

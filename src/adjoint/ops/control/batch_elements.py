@@ -35,6 +35,7 @@ NEAR, SLIMMEST, FEWEST = 1024, 32, 8  # numbers that a block of a counted loop c
 MANY = 100_000  # numbers that all iterations of a counted loop compute: fewer are not worth blocks
 LONG = 16  # numbers: an array of so many fills vectors by itself
 DEAR = 512.0  # operations on such arrays
+LENGTHY = 200.0  # additions that one element takes
 
 
 @contextmanager
@@ -102,6 +103,27 @@ def _work(program: Program) -> float:
             total += times * max(_work(p) for p in op.programs().values())
         elif largest >= LONG and not (op.is_view or op.is_movement):
             total += largest if op.is_elementwise else largest**1.5
+    return total
+
+
+def is_long(program: Program) -> bool:
+    """Whether a side of a branch costs more than to look whether any element of a block takes it."""
+    return _price(program) > LENGTHY
+
+
+def _price(program: Program) -> float:
+    """What a program costs, in additions of numbers."""
+    total = 0.0
+    for eq in program.equations:
+        op: Any = eq.op
+        if op.is_loop and op.has_condition:
+            return math.inf
+        if op.programs():
+            times = op.length if op.is_loop and isinstance(op.length, int) else 1
+            total += times * max(map(_price, op.programs().values()))
+        elif not (op.is_view or op.is_movement):
+            largest = max([_elements(a.type) for a in (*eq.inputs, *eq.outputs)], default=0)
+            total += largest * op.work.price if op.is_elementwise else largest**1.5
     return total
 
 

@@ -2,8 +2,9 @@
 
 Under vmap with an index that differs between batch elements, each branch runs on its own elements; while a program is
 recorded, all branches run on all of them, and the results are selected (where a branch may raise, an element that takes
-it stands in for those that do not); where it becomes machine code and a branch is dear, one element after the other
-takes its own branch.
+it stands in for those that do not). Where it becomes machine code, elements go in blocks if a branch is long, and a
+block leaves out the branches that none of its elements takes; if a branch is dear, one element after the other takes
+its own.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.base.errors import CheckError
+from adjoint.ops.checkpointing.unwritten import undefined
 from adjoint.ops.control.base import (
     Control,
     Flags,
@@ -25,14 +27,16 @@ from adjoint.ops.control.base import (
     zeros,
 )
 from adjoint.ops.control.batch_elements import (
+    WIDEST,
     guard_indices,
     has_loops_over_elements,
     is_dear,
     is_fragile,
+    is_long,
     needs_indices,
     stand_in,
 )
-from adjoint.ops.control.scan import in_blocks
+from adjoint.ops.control.scan import in_blocks, in_parts
 from adjoint.ops.effects import guarded, has_effects
 from adjoint.program.layout import is_sized
 from adjoint.program.op import primitive
@@ -85,21 +89,21 @@ class Cond(Control):
     def vmap(self, xs: Sequence[Value], mapped: Sequence[bool], trace: Any) -> Sequence[tuple[Value, bool]]:
         index, *operands = xs
         outputs = len(self.branches[0].outputs)
-        if mapped[0] and has_loops_over_elements() and self._is_dear():
-            return in_blocks(self, xs, mapped, trace, 1)
+        if mapped[0] and has_loops_over_elements() and not any(map(has_effects, self.branches)):
+            if any(map(is_dear, self.branches)):
+                return in_blocks(self, xs, mapped, trace, 1)
+            if any(map(is_long, self.branches)) and all(is_sized(type_of(x)) for x in operands):
+                return in_parts(self, xs, mapped, trace, WIDEST)
+        if mapped[0] and not isinstance(index, Tracer):
+            return [(z, True) for z in self._by_groups(index, operands, tuple(mapped[1:]), trace)]
         if mapped[0]:
-            stacked = self._by_groups if not isinstance(index, Tracer) else self._by_select
-            return [(z, True) for z in stacked(index, operands, tuple(mapped[1:]), trace)]
+            return self.together(xs, tuple(mapped), trace.programs, trace.size)
         forced = (False,) * outputs
         derived: list[tuple[Program, Flags]] = []
         for _ in range(2):
             derived = [trace.programs.batched(p, tuple(mapped[1:]), trace.size, forced) for p in self.branches]
             forced = tuple(map(any, zip(*[flags for _, flags in derived], strict=True)))
         return list(zip(Cond(tuple(p for p, _ in derived))(*xs), forced, strict=True))
-
-    def _is_dear(self) -> bool:
-        """Whether elements of a batch better go one after the other, each through its own branch alone."""
-        return any(map(is_dear, self.branches)) and not any(map(has_effects, self.branches))
 
     def _by_groups(self, index: Value, operands: list[Value], mapped: Flags, trace: Any) -> list[Value]:
         """Each branch runs on its own batch elements alone; then these are put back in order."""
@@ -124,23 +128,30 @@ class Cond(Control):
         order = np.argsort(np.concatenate(groups), kind="stable")
         return [np.take(np.concatenate(column, axis=0), order, axis=0) for column in zip(*parts, strict=True)]
 
-    def _by_select(self, index: Value, operands: list[Value], mapped: Flags, trace: Any) -> list[Value]:
-        """Every branch runs on the whole batch; the results are selected, so nothing leaks from branches not taken."""
-        forced = (True,) * len(self.branches[0].outputs)
+    def together(
+        self, xs: Sequence[Value], mapped: Flags, programs: Any, size: int, forced: Flags = ()
+    ) -> Sequence[tuple[Value, bool]]:
+        """The results of all branches on a whole batch are selected, so nothing leaks from branches not taken.
+
+        A long one runs only if an element takes it.
+        """
+        index, *operands = xs
+        stacked = (True,) * len(self.branches[0].outputs)
         results: list[list[Value]] = []
         for i, p in enumerate(self.branches):
-            mine, flags, values = p, mapped, operands
+            mine, flags, values = p, mapped[1:], operands
             watched, indexed = has_effects(p), needs_indices(p)
             if watched or indexed:
                 last = len(self.branches) - 1
                 taken = np.equal(np.clip(index, 0, last), i)
                 mine = guarded(p) if watched else guard_indices(p)
-                flags, values = (*mapped, True), [*operands, taken]
+                flags, values = (*flags, True), [*operands, taken]
             with np.errstate(all="ignore"):  # batch elements of the other branches warn of nothing
-                derived = trace.programs.batched(mine, flags, trace.size, forced)[0]
-                if is_fragile(p) and (watched or not indexed) and all(map(is_sized, derived.output_types)):
-                    own = (*mapped, False) if mine is not p else mapped  # the flag of effects is each element's own
-                    results.append(self._where_taken(index, i, derived, values, own))
+                derived = programs.batched(mine, flags, size, stacked)[0]
+                fragile = is_fragile(p) and (watched or not indexed)
+                if (fragile or (is_long(p) and not watched)) and all(map(is_sized, derived.output_types)):
+                    own = (*mapped[1:], False) if mine is not p else mapped[1:]  # the flag is each element's own
+                    results.append(self._where_taken(index, i, derived, values, own if fragile else ()))
                 else:
                     results.append(interpret(derived, values))
         out: list[Value] = list(results[-1])
@@ -150,16 +161,16 @@ class Cond(Control):
                 np.where(np.reshape(chosen, chosen.shape + (1,) * (np.ndim(a) - 1)), a, b)
                 for a, b in zip(results[i], out, strict=True)
             ]
-        return out
+        return [(z, True) for z in out]
 
     def _where_taken(self, index: Value, i: int, branch: Program, values: list[Value], mapped: Flags) -> list[Value]:
-        """The results of a branch where it is taken: an element that takes it stands in for others; zeros for none."""
+        """The results of a branch if it is taken, else anything; an element that takes it stands in for mapped ones."""
 
         def run(taken: Value, *args: Value) -> list[Value]:
-            return interpret(branch, stand_in(taken, args, mapped))
+            return interpret(branch, stand_in(taken, args, mapped) if mapped else args)
 
-        def leave_out(*_: Value) -> list[Value]:
-            return [np.zeros(t.shape, t.dtype) for t in branch.output_types]
+        def leave_out(*args: Value) -> list[Value]:
+            return [undefined(t, args, zeros) for t in branch.output_types]
 
         taken = np.equal(np.clip(index, 0, len(self.branches) - 1), i)
         types = [type_of(x) for x in (taken, *values)]
@@ -185,13 +196,14 @@ class Cond(Control):
         slots = [t for s in splits for t in s.forward.output_types[n:]]
         forwards: list[Program] = []
         start = 0
-        for s in splits:  # every branch fills its own residual slots, and zeros elsewhere
+        for s in splits:  # every branch fills its own residual slots, which no other one looks at
             stop = start + s.extra
 
             def filled(*args: Value, s: Any = s, start: int = start, stop: int = stop) -> list[Value]:
                 results = interpret(s.forward, args)
                 return results[:n] + [
-                    results[n + j - start] if start <= j < stop else zeros(t) for j, t in enumerate(slots)
+                    results[n + j - start] if start <= j < stop else undefined(t, args, zeros)
+                    for j, t in enumerate(slots)
                 ]
 
             forwards.append(record_program(filled, self.branches[0].input_types)[0])

@@ -14,7 +14,7 @@ import numpy as np
 from adjoint.base.errors import ControlFlowError
 from adjoint.ops.arrays.rearrange import Reshape
 from adjoint.ops.checkpointing import invertible, scan
-from adjoint.ops.control.base import Control, Flags, Run, zeros
+from adjoint.ops.control.base import Flags, Run, zeros
 from adjoint.ops.control.batch_elements import has_loops_over_elements, note_blocks, noted_blocks, wide_block
 from adjoint.ops.control.counted_loop import Columns, CountedLoop, inner
 from adjoint.program.evaluate import Evaluator
@@ -109,30 +109,46 @@ class Scan(CountedLoop):
         return record.push(residuals, types, dxs)
 
 
-def in_blocks(
-    loop: Control, xs: Sequence[Value], mapped: Sequence[bool], trace: Any, width: int
+def in_parts(
+    branch: Any, xs: Sequence[Value], mapped: Sequence[bool], trace: Any, width: int
 ) -> Sequence[tuple[Value, bool]]:
-    """A loop on blocks of elements of a batch, or a branch on each element: a loop over them, each by itself."""
-    count = trace.size // width
+    """A branch on blocks of elements of a batch, and on the elements that are left."""
+    whole = trace.size - trace.size % width
+    if whole in (0, trace.size):
+        return in_blocks(branch, xs, mapped, trace, width if whole else max(trace.size, 1))
+    first, rest = (
+        [x[part] if m else x for x, m in zip(xs, mapped, strict=True)] for part in (np.s_[:whole], np.s_[whole:])
+    )
+    blocks = in_blocks(branch, first, mapped, trace, width, whole)
+    others = branch.together(rest, tuple(mapped), trace.programs, trace.size - whole)
+    return [(np.concatenate([z, y]), True) for (z, _), (y, _) in zip(blocks, others, strict=True)]
+
+
+def in_blocks(
+    loop: Any, xs: Sequence[Value], mapped: Sequence[bool], trace: Any, width: int, size: int | None = None
+) -> Sequence[tuple[Value, bool]]:
+    """A loop or a branch on blocks of elements of a batch: a loop over them, each by itself."""
+    total: int = trace.size if size is None else size
+    count = total // width
+    results = len([*loop.programs().values()][-1].outputs)  # of the body, or of a branch
     order = sorted(range(len(xs)), key=lambda i: mapped[i])
     shared = len(xs) - sum(mapped)
 
     def body(*flat: Value) -> list[Value]:
         by_position = dict(zip(order, flat, strict=True))
         rows = [by_position[i] for i in range(len(xs))]
-        if width == 1 or not isinstance(loop, CountedLoop):
+        if width == 1:
             return list(loop(*rows))
-        if loop.has_condition and len(loop.body.outputs) == loop.carries:
-            return loop.until_one_is_left(rows, tuple(mapped), trace.programs, width)  # type: ignore[attr-defined]
-        forced = (True,) * len(loop.body.outputs)
-        return [z for z, _ in loop.together(rows, tuple(mapped), trace.programs, width, forced)]
+        if loop.is_loop and loop.has_condition and results == loop.carries:
+            return loop.until_one_is_left(rows, tuple(mapped), trace.programs, width)
+        return [z for z, _ in loop.together(rows, tuple(mapped), trace.programs, width, (True,) * results)]
 
     blocks = [xs[i] if width == 1 or not mapped[i] else _in_shape(xs[i], count, width) for i in order]
     kinds = [inner(type_of(x)) if mapped[i] else type_of(x) for i, x in zip(order, blocks, strict=True)]
     program, _ = record_program(body, kinds)
     out = Scan(program, shared, 0, count)(*blocks)
     note_blocks([inner(type_of(z)) for z in out], trace.batch, width)
-    return [(z if width == 1 else Reshape((trace.size, *type_of(z).shape[2:]))(z), True) for z in out]
+    return [(z if width == 1 else Reshape((total, *type_of(z).shape[2:]))(z), True) for z in out]
 
 
 def _in_shape(x: Value, *leading: int) -> Value:
