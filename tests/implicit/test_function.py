@@ -115,3 +115,12 @@ def test_errors_of_the_solver_are_its_own():
     for f in (x, ad.grad(x), ad.jit(x), lambda a: ad.vmap(x)(a * np.ones(2))):
         with pytest.raises(ZeroDivisionError, match="no root here"):
             f(1.0)
+
+
+def test_solvers_that_found_nothing():
+    with pytest.raises(ad.TreeError, match="returned None"):
+        ad.grad(implicit.root(lambda x, a: x * x - a, lambda a: None))(2.0)
+    lost = implicit.root(lambda x, a: x * x - a, lambda a: np.nan)
+    for derive in (ad.grad(lost), ad.jit(ad.grad(lost))):
+        with pytest.warns(implicit.DerivativeWarning, match="x is no solution"):
+            assert np.isnan(derive(2.0))

@@ -252,3 +252,11 @@ def test_kinks_in_what_nobody_moves_are_no_kinks_of_the_solution(run):
     step = 1e-6
     difference = (root(2.0 + step) - root(2.0 - step)) / (2 * step)
     np.testing.assert_allclose(run(lambda p: ad.jvp(root, (p,), (1.0,))[1])(2.0), difference, rtol=1e-6)
+
+
+def test_many_minimizers_have_no_one_sided_derivative():
+    """min -x₀ - x₁ where x₀ + x₁ ≤ a has an edge of minimizers: at its end all is said, and nothing raises."""
+    rules = implicit.Constraints(inequality=lambda x, a: x[0] + x[1] - a, bounds=(0.0, None))
+    x = implicit.argmin(lambda x, a: -x[0] - x[1], lambda a: np.array([0.0, a]), subject_to=rules)
+    with pytest.warns(implicit.DerivativeWarning, match="one of many"):
+        assert np.all(np.isnan(ad.jvp(x, (1.0,), (1.0,))[1]))

@@ -42,3 +42,33 @@ def test_it_refuses_what_it_does_not_know():
         implicit.value(lambda x, a: (x - a) ** 2, lambda a: a)(a=1.0)
     with pytest.raises(ad.SolveError, match="not unique"):
         ad.grad(implicit.value(lambda x, a: a * x, lambda a: 0.0 * a, check="raise"))(1.0)
+
+
+CONSTRAINED = {
+    "equality": ({"equality": lambda x, a: x - 2 * a}, lambda a: 2 * a, "min", 9.0),
+    "inequality": ({"inequality": lambda x, a: x - 2 * a}, lambda a: 2 * a, "min", 9.0),
+    "largest": ({"inequality": lambda x, a: x - 2 * a}, lambda a: 2 * a, "max", -9.0),
+    "inactive": ({"inequality": lambda x, a: x - 9 * a}, lambda a: 5 * a, "min", 0.0),
+}
+
+
+@pytest.mark.parametrize("name", CONSTRAINED)
+def test_constraints_that_move_with_the_arguments(name):
+    """min (x - 5a)² where x is 2a: 9a²; its derivative is that of the Lagrangian."""
+    rules, solver, sense, factor = CONSTRAINED[name]
+    sign = 1.0 if sense == "min" else -1.0
+    h = implicit.value(
+        lambda x, a: sign * (x - 5 * a) ** 2, solver, sense=sense, subject_to=implicit.Constraints(**rules)
+    )
+    assert_allclose(h(1.2), factor * 1.44, atol=1e-12)
+    assert_allclose(ad.grad(h)(1.2), 2.4 * factor, atol=1e-12)
+    assert_allclose(ad.grad(ad.grad(h))(1.2), 2.0 * factor, atol=1e-10)
+
+
+def test_a_set_or_a_term_that_moves_with_the_arguments():
+    below = implicit.Projected(lambda y, a: np.minimum(y, a))
+    h = implicit.value(lambda x, a: (x - 3.0) ** 2, x0=0.0, subject_to=below)
+    assert_allclose([h(1.2), ad.grad(h)(1.2), ad.grad(ad.grad(h))(1.2)], [3.24, -3.6, 2.0], rtol=1e-9)
+    soft = implicit.Proximal(lambda y, step, a: np.sign(y) * np.maximum(np.abs(y) - step * a, 0.0))
+    h = implicit.value(lambda x, a: 0.5 * (x - 3.0) ** 2, x0=0.0, subject_to=soft)  # x = 3 - a
+    assert_allclose([h(1.2), ad.grad(h)(1.2), ad.grad(ad.grad(h))(1.2)], [0.72, 1.2, 1.0], rtol=1e-9)

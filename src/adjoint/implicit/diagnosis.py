@@ -146,7 +146,12 @@ class Watch:
         if singular and array is not None and np.all(np.isfinite(array)):
             singular = not condition(array) < 0.1 / (eps * len(array))  # rows and columns may be scaled badly, no more
         code = int(given.code)
-        if singular:
+        if not np.isfinite(given.norm):
+            self.say(
+                f"x is no solution: ‖F(x, θ)‖ = {float(given.norm):.3g}, and its derivative is not defined. The solver "
+                "found no numbers, or F is not finite at them: look at how it ended."
+            )
+        elif singular:
             known = array is not None and np.all(np.isfinite(array))
             named = name_null_direction(array, types, self.paths) if known else ""
             if (

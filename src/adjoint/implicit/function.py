@@ -278,6 +278,8 @@ class _Solver:
                 raise TreeError(f"{title}: has_aux=True, but the solver did not return a pair (x, aux).")
             result, aux = result
         leaves, structure = tree.flatten(result)
+        if not leaves:
+            raise TreeError(f"{title}: the solver returned {result!r}, with no numbers in it. A solver returns x.")
         found = [
             _as_floating(leaf, f"{title}: the solver's result{path}")
             for leaf, path in zip(leaves, structure.paths(), strict=True)

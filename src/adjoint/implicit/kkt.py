@@ -225,14 +225,20 @@ class KKTEquation:
             for i in rows:  # F's rows stand in the order of z, so that the condition of a slack has its number
                 A[s_at[i]] = 0.0
                 A[s_at[i], s_at[i] if holds[i] else m_at[i]] = 1.0
-            z = np.linalg.solve(A, right)
+            try:
+                z = np.linalg.solve(A, right)
+            except np.linalg.LinAlgError:
+                break
             size = 1e-12 * (1.0 + np.max(np.abs(z)))
             wrong = [i for i in rows if (z[m_at[i]] if holds[i] else z[s_at[i]]) < -size]
             if not wrong:
                 return to_arrays(z, types)
             holds[wrong[0]] = not holds[wrong[0]]
-        self.inner.watch.say("no one-sided derivative was found: the second-order conditions fail at the solution.")
-        return to_arrays(np.full_like(z, np.nan), types)
+        self.inner.watch.say(
+            "no one-sided derivative was found: the second-order conditions fail at the solution, which may be one of "
+            "many, or the gradients of the constraints that hold are dependent."
+        )
+        return to_arrays(np.full_like(right, np.nan), types)
 
     def batched(self, residual: Program, mapped: tuple[bool, ...], size: int) -> Equation:
         return Stacked(self, residual, mapped, size)

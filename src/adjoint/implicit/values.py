@@ -2,7 +2,8 @@
 
     h(θ) = min_x f(x, θ)        ∇h = ∇₂f(x*, θ)        ∇²h = ∇₂₂f - ∇₂₁f (∇₁₁f)⁻¹ ∇₁₂f
 
-The rule states ∇h with x* as the function of θ that it is, so that higher derivatives take the implicit one.
+Under constraints f is the Lagrangian, with the multipliers held as x is. The rule states ∇h with x* as the function of
+θ that it is, so that higher derivatives take the implicit one.
 """
 
 from __future__ import annotations
@@ -19,8 +20,10 @@ from adjoint import tree
 from adjoint.api.custom_rules import custom_rule
 from adjoint.api.gradients import jvp
 from adjoint.base.source import user_facing
+from adjoint.implicit.constraints import Projected, Proximal, lagrangian
 from adjoint.implicit.diagnosis import Watch, condition
 from adjoint.implicit.function import ImplicitFunction
+from adjoint.implicit.kkt import ConstrainedMinimizer
 from adjoint.implicit.minima import argmin
 from adjoint.linear.operators.derivative_maps import hessian
 from adjoint.program.trace import Tracer
@@ -42,21 +45,34 @@ class OptimalValue:
     objective: Callable[..., Any]
     optimizer: ImplicitFunction | Any
     watch: Watch
+    sign: float = 1.0  # -1 of a maximum
+    step: Any = None  # `Projected` or `Proximal`, whose set or term may depend on θ
 
     @user_facing
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         found = _remember_solutions(self.optimizer)
         if kwargs:
             raise TypeError("implicit.value: θ are given in order, not by name.")
+        if self.step is not None:  # ∇f does not vanish, and what x costs there is told by the motion of x alone
+            return self.objective(found(*args), *args)
 
         def rule(primals: Any, tangents: Any) -> Any:
-            x = found(*primals)
+            x, fixed = self._solve(found, primals)
             if self.watch.check != "ignore" and not self._is_unique(x, primals):
                 self.watch.say("the optimizer is not unique, so that the derivative is one of several (a subgradient).")
-            return self.objective(x, *primals), _push_theta(lambda *theta: self.objective(x, *theta), primals, tangents)
+            return self.objective(x, *primals), _push_theta(fixed, primals, tangents)
 
         h: Any = custom_rule(lambda *theta: self.objective(found(*theta), *theta), jvp=rule)
         return h(*args)
+
+    def _solve(self, found: Any, theta: Sequence[Any]) -> tuple[Any, Callable[..., Any]]:
+        """x, and the function of θ that has the derivative of h: f(x, θ), or the Lagrangian with its multipliers."""
+        if not isinstance(found, ConstrainedMinimizer):
+            x = found(*theta)
+            return x, lambda *theta: self.objective(x, *theta)
+        z, _ = found.solution(*theta)
+        f, rules = found.objective, found.constraints
+        return z["x"], lambda *theta: self.sign * lagrangian(f, rules, z["x"], z, theta, {})
 
     def is_unique(self, *args: Any) -> bool:
         """Whether the Hessian of f in x is regular at the optimizer: no direction leaves f as it is.
@@ -148,4 +164,5 @@ def value(
     optimizer = argmin(
         f if sense == "min" else partial(_negate, f), solver, x0=x0, subject_to=subject_to, facts=facts, linear=linear
     )
-    return OptimalValue(f, optimizer, Watch("implicit.value", check))
+    step = subject_to if isinstance(subject_to, Projected | Proximal) else None
+    return OptimalValue(f, optimizer, Watch("implicit.value", check), 1.0 if sense == "min" else -1.0, step)

@@ -16,7 +16,7 @@ from adjoint.program.trace import Tracer, live_trace
 from adjoint.program.types import type_of
 from adjoint.transform.record_function import record_function
 
-__all__ = ["attach_envelope"]
+__all__ = ["attach_derivative", "attach_envelope", "attach_nothing"]
 
 
 def attach_envelope(f: Callable[..., Any], x: Any, fun: Any, args: Sequence[Any]) -> Any:
@@ -25,25 +25,48 @@ def attach_envelope(f: Callable[..., Any], x: Any, fun: Any, args: Sequence[Any]
     The derivative is a function of x, which depends on θ in its turn: so it is right at every order. θ are the
     arguments and all that f closes over.
     """
+    return _attach(f, fun, (x, *args), x)
+
+
+def attach_derivative(f: Callable[..., Any], known: Any, args: Sequence[Any]) -> Any:
+    """A tree of numbers, the known value of f(*args), with the whole derivative of f: through x as well."""
+    return _attach(f, known, args, ())
+
+
+def attach_nothing(known: Any, args: Any) -> Any:
+    """A number of which it is not known how it depends on these: its derivative is NaN."""
+    moving = [leaf for leaf in tree.leaves(args) if isinstance(leaf, Tracer) and _is_floating(leaf)]
+    if not moving:
+        return stop_gradient(known)
+
+    def rule(primals: Any, tangents: Any) -> Any:
+        lost = sum(np.sum(np.real(t)) for t in tangents[1] if t is not None)
+        return primals[0], (np.nan * lost * np.ones_like(primals[0])).astype(primals[0].dtype)
+
+    valued: Any = custom_rule(lambda known, moving: known, jvp=rule)
+    return valued(stop_gradient(known), tuple(moving))
+
+
+def _attach(f: Callable[..., Any], known: Any, args: Sequence[Any], held: Any) -> Any:
+    """f(*args), whose value is known, with a derivative in all numbers but the first ones, those of `held`."""
     if live_trace() is None:
-        return fun
-    leaves, structure = tree.flatten((x, tuple(args)))
+        return known
+    leaves, structure = tree.flatten(tuple(args))
     numbers = [i for i, leaf in enumerate(leaves) if _is_number(leaf)]
     values = [leaves[i] if hasattr(leaves[i], "dtype") else np.asarray(leaves[i])[()] for i in numbers]
-    count = len(tree.leaves(x))
+    count = len(tree.leaves(held))
 
     def bind(inputs: Sequence[Any]) -> Any:
         full = list(leaves)
         for i, v in zip(numbers, inputs, strict=True):
             full[i] = v
-        point, theta = tree.unflatten(structure, full)
-        return f, (point, *theta), {}
+        return f, tree.unflatten(structure, full), {}
 
     record = Record(purpose="the value of a minimum")
     made = record_function(f, bind, record, [record.input(type_of(v)) for v in values])
     theta = [*values[count:], *made.captured]
     if not any(isinstance(v, Tracer) for v in theta):
-        return stop_gradient(fun)
+        return tree.map(stop_gradient, known)
     program = made.program
 
     def rule(primals: Any, tangents: Any) -> Any:
@@ -56,15 +79,16 @@ def attach_envelope(f: Callable[..., Any], x: Any, fun: Any, args: Sequence[Any]
             full = list(theta)
             for i, v in zip(moving, moved, strict=True):
                 full[i] = v
-            return interpret(program, [*point, *full])[0]
+            return tuple(interpret(program, [*point, *full]))
 
         if not moving:
-            return known, np.zeros_like(known)
+            return known, tuple(np.zeros_like(v) for v in known)
         pushed = jvp(of_moving, tuple(theta[i] for i in moving), tuple(tangents[2][i] for i in moving))[1]
-        return known, pushed.astype(known.dtype)
+        return known, tuple(t.astype(v.dtype) for t, v in zip(pushed, known, strict=True))
 
     valued: Any = custom_rule(lambda known, point, theta: known, jvp=rule)
-    return valued(stop_gradient(fun), tuple(values[:count]), tuple(theta))
+    given = tuple(stop_gradient(v) for v in tree.leaves(known))
+    return tree.unflatten(tree.structure(known), list(valued(given, tuple(values[:count]), tuple(theta))))
 
 
 def _is_floating(value: Any) -> bool:

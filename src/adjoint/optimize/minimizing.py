@@ -20,7 +20,6 @@ from adjoint.optimize.certificates.promises import certify_run, read_constants
 from adjoint.optimize.choosing import CONSTRAINED, choose_method, is_plain
 from adjoint.optimize.composite.objective import Composite
 from adjoint.optimize.constrained.constraints import list_rules
-from adjoint.optimize.derivatives import attach_envelope
 from adjoint.optimize.interruption import keep_best
 from adjoint.optimize.iteration import Iterate, Limits, run
 from adjoint.optimize.limits import check_tolerance, read_count
@@ -66,6 +65,14 @@ def read_limits(
     return Limits(iterations, evaluations, history, callback, stop, Monitor.of(None, progress, title, iterations))
 
 
+def _read_exceptions(title: str, reject: Any) -> tuple[type[BaseException], ...]:
+    """The classes of exceptions that tell that a trial point is no good."""
+    rejected = tuple(reject) if isinstance(reject, list | tuple) else (reject,)
+    if not all(isinstance(kind, type) and issubclass(kind, BaseException) for kind in rejected):
+        raise TypeError(f"{title}: reject is {reject!r}; it is a class of exceptions, or several of them.")
+    return rejected
+
+
 def refuse_given(title: str, **options: Any) -> None:
     """What methods with multipliers would ignore is refused."""
     given = [f"{name}=" for name, value in options.items() if value is not None]
@@ -108,7 +115,8 @@ def minimize(
     It has converged where every component of the gradient is at most `tol` (√ε if none is given); with bounds that of
     x - P(x - ∇f). `method` is a name ("bfgs", "lbfgs", "lbfgsb", "trust-exact" …), an object, or the name of one of
     SciPy's, which then runs on the raveled vector. `bounds` is a pair (lower, upper), or a dictionary of pairs by key;
-    `scale` tells typical sizes of the unknowns; `grad` is for functions that cannot be traced. `curvature(x, u, *args)`
+    `scale` tells typical sizes of the unknowns; `grad` is for functions that cannot be traced (then the derivative of
+    `fun` is not known, and NaN). `curvature(x, u, *args)`
     is a product with a matrix that stands for the Hessian in methods of second order: that of Gauss and Newton, or
     Fisher's (the natural gradient). Points where f is not finite, or raises one of `reject`, shorten the step. `frozen`
     leaves stay as they are: paths, or a tree of truth values. `subject_to` is a constraint (`equality`, `inequality`,
@@ -161,7 +169,7 @@ def minimize(
     limits = limits._replace(certify=constants is not None)
     tol = choose_tolerance(setting.unknowns.dtype) if tol is None else tol
     check_tolerance(title, tol)
-    rejected = (reject,) if isinstance(reject, type) else tuple(reject)
+    rejected = _read_exceptions(title, reject)
     facts: dict[str, Any] = {"method": "", "note": "", "chosen": None}
 
     def solve(start: Any, known: Any, *theta: Any, method: Any = method) -> Any:
@@ -191,8 +199,9 @@ def minimize(
         equation = equation_for(title, ("symmetric",) if setting.box is None else (), "auto", differentiate, check)
         function = ImplicitFunction(setting.conditions(), solve, setting.x0, equation, True, title, is_plain(method))
         x, reports = function((*setting.known, tol), *args)
-        if setting.gradient is None:
-            reports["fun"] = attach_envelope(setting.function, x, reports["fun"], (setting.fixed, *args))
+        reports["fun"] = setting.attach_value(x, reports["fun"], args)
+    if not isinstance(differentiate, Unrolled) and (setting.box is not None or isinstance(method, Composite)):
+        reports["grad"] = setting.attach_gradient(x, reports["grad"], args)
     whole = setting.parts.merge(x, setting.fixed)
     aux = original(whole, *given)[1] if has_aux else None
     found = _optimum(setting, whole, reports, tol, aux, facts)

@@ -33,8 +33,9 @@ class Prices:
 class Optimum(Answer):
     """A minimizer, a root or a fixed point as far as it was found: a tree, so it goes through jit, vmap and grad.
 
-    `value` (also `x`) is differentiated by the conditions that it fulfills, `fun` by the envelope theorem; all else has
-    no derivative. Under vmap there is one code, one count and one residual for each batch element.
+    `value` (also `x`) is differentiated by the conditions that it fulfills, `fun` by the envelope theorem, `grad` and
+    prices follow x; all else has no derivative. Under vmap there is one code, one count and one residual for each
+    batch element.
 
     ```python
     found = ad.optimize.minimize(lambda x: np.sum((x - 1.0) ** 2), np.zeros(2))

@@ -12,6 +12,7 @@ from adjoint import tree
 from adjoint.base.errors import TraceError, TreeError
 from adjoint.implicit import conditions
 from adjoint.optimize.bounds import read_bounds
+from adjoint.optimize.derivatives import attach_derivative, attach_envelope, attach_nothing
 from adjoint.optimize.frozen import Split, split
 from adjoint.optimize.iteration import Ending
 from adjoint.optimize.oracles import prepare_call
@@ -85,10 +86,7 @@ class Setting:
 
     def conditions(self) -> Callable[..., Any]:
         """F(x, known, *θ), zero at a minimum: ∇f, with bounds x - P(x - ∇f)."""
-        if self.gradient is not None:
-            gradient: Callable[..., Any] = self.gradient
-        else:
-            gradient = conditions.stationary(self.function)
+        gradient = self._gradient()
         if self.box is None:
             return lambda x, known, *theta: gradient(x, known[0], *theta)
         unknowns = self.unknowns
@@ -100,10 +98,52 @@ class Setting:
 
         return residual
 
+    def _gradient(self) -> Callable[..., Any]:
+        """∇f of (unknowns, fixed leaves, *θ)."""
+        return conditions.stationary(self.function) if self.gradient is None else self.gradient
+
+    def attach_value(self, x: Any, fun: Any, args: Sequence[Any]) -> Any:
+        """fun with the derivative of the envelope theorem; bounds that depend on θ move it by their prices.
+
+        f(x, θ) + ⟨∇f, b(θ)⟩ at the bounds b that hold has the derivative of the value. A function that cannot be
+        traced, for which the user gave the gradient, tells nothing of θ: its derivative is NaN.
+        """
+        if self.box is None or not any(isinstance(side, TRACED) for side in self.box):
+            whole = (self.fixed, *args)
+            return self.attach_known(lambda: attach_envelope(self.function, x, fun, whole), x, fun, args)
+        v, g = self.unknowns.vector(x), self.unknowns.cotangent(self._gradient()(x, self.fixed, *args))
+        lower, upper = self.box
+        above, below = v - g >= upper, v - g <= lower
+
+        def valued(point: Any, box: Any, fixed: Any, *theta: Any) -> Any:
+            bound = np.where(above, box[1], np.where(below, box[0], 0.0))
+            return self.function(point[0], fixed, *theta) + np.sum(point[1] * bound)
+
+        prices = np.where(np.logical_or(above, below), g, 0.0)
+        whole = (self.box, self.fixed, *args)
+        return self.attach_known(lambda: attach_envelope(valued, (x, prices), fun, whole), x, fun, whole)
+
+    def attach_known(self, attach: Callable[[], Any], x: Any, fun: Any, args: Sequence[Any]) -> Any:
+        """What attaches a derivative to fun by tracing f; NaN where that cannot be done, the gradient being given."""
+        try:
+            return attach()
+        except (TraceError, TypeError, ValueError):
+            if self.gradient is None:
+                raise
+            return attach_nothing(fun, (x, tuple(args)))
+
+    def attach_gradient(self, x: Any, gradient: Any, args: Sequence[Any]) -> Any:
+        """∇f with its derivative, where something holds x: it is the price of that."""
+        return attach_derivative(self._gradient(), gradient, (x, self.fixed, *args))
+
+    def read_gradient(self, g: Value) -> Any:
+        """The gradient along x, in the structure of x, from the one along v."""
+        scale = self.unknowns.scale
+        return self.unknowns.tree(g if scale is None else g / (scale * scale))
+
     def reported(self, ending: Ending, counts: dict[str, Any], known: Any) -> tuple[Any, dict[str, Any]]:
         """x and what is told beside it, as trees like x0."""
         unknowns = self.unknowns
-        gradient = ending.gradient if unknowns.scale is None else ending.gradient / (unknowns.scale * unknowns.scale)
         active = None
         if self.box is not None:
             lower, upper = known[1]
@@ -112,7 +152,7 @@ class Setting:
             active = tree.map(lambda leaf: np.real(leaf).astype(np.int64), shapes.tree(at))
         return unknowns.tree(ending.x), {
             "fun": ending.value,
-            "grad": unknowns.tree(gradient),
+            "grad": self.read_gradient(ending.gradient),
             "code": ending.code,
             "iterations": ending.iterations,
             "evaluations": counts,

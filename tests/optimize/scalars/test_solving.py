@@ -202,3 +202,31 @@ def test_steps_out_of_the_domain_are_shortened_until_they_stay_in_it(method):
     for found in (solve(a), ad.jit(solve)(a)):
         assert list(found.status) == ["converged"] * 3
         np.testing.assert_allclose(found.value, np.exp(a), rtol=1e-12)
+
+
+@pytest.mark.parametrize("method", ["newton", "halley", "secant"])
+def test_a_bound_that_is_no_root_is_none(method):
+    """Steps that a bound cuts short become small there, at no root."""
+    for f in (lambda x: x * x + 1.0, lambda x: np.arctan(x)):
+        found = optimize.root_scalar(f, x0=3.0, method=method, bounds=(1e-3, 50.0))
+        assert found.status != "converged"
+        assert found.fun > 9e-4
+    assert optimize.root_scalar(np.arctan, x0=3.0, method=method, bounds=(1e-3, 50.0)).status == "infeasible"
+    assert optimize.root_scalar(lambda x: np.log(x) - 1.0, x0=0.1, method=method, bounds=(1e-9, None)).converged
+    both = ad.jit(ad.vmap(lambda a: optimize.root_scalar(lambda x: np.arctan(x) - a, x0=3.0, bounds=(0.5, 50.0))))
+    assert list(both(np.array([0.0, 1.0])).status) == ["infeasible", "converged"]
+    with pytest.raises(ValueError, match="outside its bounds"):
+        optimize.root_scalar(np.arctan, x0=0.0, method=method, bounds=(1e-3, 50.0))
+
+
+def test_a_hole_in_the_domain_is_no_root():
+    wall = lambda x: np.where(x > 1.0, x, np.nan)
+    assert optimize.root_scalar(wall, x0=3.0, max_iterations=2000).status == "not finite"
+
+
+def test_a_minimum_at_a_bound_is_the_bound():
+    found = optimize.minimize_scalar(lambda x, a: (x - a) ** 2, np.array([3.0, 0.5, -4.0]), bounds=(-1.0, 2.0))
+    assert list(found.value[[0, 2]]) == [2.0, -1.0]
+    assert abs(found.value[1] - 0.5) < 1e-12
+    assert list(found.status) == ["converged"] * 3
+    assert np.max(found.residual) < 1e-8

@@ -90,3 +90,32 @@ def test_linear_problems():
     np.testing.assert_allclose(ad.jacobian(held)(0.2), [-(M[:, 0] @ column) / (M[:, 0] @ M[:, 0]), 1.0], rtol=1e-10)
     batch = ad.vmap(lambda b: optimize.nnls(M, b)[0])(np.stack([b, np.ones(3)]))
     np.testing.assert_allclose(batch, [scipy.optimize.nnls(M, v)[0] for v in (b, np.ones(3))])
+
+
+def test_curve_fit_with_a_loss():
+    """Its options go on to least_squares: the conditions are those of the loss, and so is the covariance."""
+    spoiled = Y + 0.5 * (np.arange(12) == 4)
+    robust = {"method": "trf", "loss": "cauchy", "f_scale": 0.1, **SHARP}
+    fit = lambda y: optimize.curve_fit(curve, T, y, [2.0, 0.7], **robust)
+    step = 1e-6 * np.cos(np.arange(12.0))
+    by_solving = (fitted(spoiled + step, 1.0, "cauchy", 0.1) - fitted(spoiled - step, 1.0, "cauchy", 0.1)) / 2
+    np.testing.assert_allclose(ad.jvp(lambda y: fit(y)[0], (spoiled,), (step,))[1], by_solving, rtol=1e-5)
+    theirs = scipy.optimize.curve_fit(curve, T, spoiled, [2.0, 0.7], **robust)[1]
+    np.testing.assert_allclose(ad.vmap(lambda y: fit(y)[1])(spoiled[None])[0], theirs, rtol=1e-5)
+    by_scale = lambda c: optimize.curve_fit(curve, T, spoiled, [2.0, 0.7], **{**robust, "f_scale": c})[0]
+    by_solving = (fitted(spoiled, 1.0, "cauchy", 0.1001) - fitted(spoiled, 1.0, "cauchy", 0.0999)) / 2e-4
+    np.testing.assert_allclose(ad.jacobian(by_scale)(0.1), by_solving, rtol=1e-4)
+
+
+def test_the_jacobian_of_a_loss_is_rescaled_as_by_scipy():
+    spoiled = Y + 0.5 * (np.arange(12) == 4)
+    solve = lambda library, y: library.least_squares(gap, [2.0, 0.7], args=(y,), loss="soft_l1", f_scale=0.1, **SHARP)
+    theirs = solve(scipy.optimize, spoiled)
+    parts = lambda y: (solve(optimize, y).jac, solve(optimize, y).grad)
+    for ours, known in zip(ad.vmap(parts)(spoiled[None]), (theirs.jac, theirs.grad), strict=True):
+        np.testing.assert_allclose(ours[0], known, rtol=1e-5, atol=1e-7)
+
+
+def test_one_sigma_for_all():
+    free = lambda s: optimize.curve_fit(curve, T, Y, sigma=s, absolute_sigma=True)[1][1, 1]
+    np.testing.assert_allclose(ad.value_and_grad(free)(0.2), (4.0 * free(0.1), 40.0 * free(0.1)), rtol=1e-4)

@@ -54,6 +54,7 @@ def minimize_composite(
     function = ImplicitFunction(conditions, run, start, equation, True, setting.title)
     x, reports = function(known, own, *args)
     x = x[0] if method.has_dual else x
-    if live_trace() is not None and setting.gradient is None:
-        reports["fun"] = method.evaluate_total(setting)(x, setting.fixed, *args)
+    if live_trace() is not None:
+        total = lambda: method.evaluate_total(setting)(x, setting.fixed, *args)
+        reports["fun"] = setting.attach_known(total, x, reports["fun"], args)
     return x, reports

@@ -149,7 +149,7 @@ def minimize_constrained(
             h, g = problem.constraints(found.x)
             parts = [np.abs(h), np.maximum(all_inequalities(problem, found.x, g), 0.0), np.zeros(1, found.x.dtype)]
             kept = np.max(np.concatenate(parts)) <= tol
-        reports = {"feasible": kept, "fun": found.value, "grad": setting.unknowns.tree(found.gradient),
+        reports = {"feasible": kept, "fun": found.value, "grad": setting.read_gradient(found.gradient),
                    "code": found.code,
                    "iterations": found.iterations, "residual": found.residual, "gap": gap}  # fmt: skip
         return {
@@ -189,6 +189,7 @@ def minimize_constrained(
         return value + np.sum(prices[0] * h) + np.sum(prices[1] * every)
 
     fun = attach_envelope(valued, (x, prices), reports["fun"], (setting.known, *args))
+    reports["grad"] = setting.attach_gradient(x, reports["grad"], args)
     whole = setting.parts.merge(x, setting.fixed)
     aux = original(whole, *given)[1] if has_aux else None
     certificate: Any = {"duality gap": reports["gap"]} if chosen == "interior point" else None
@@ -217,7 +218,10 @@ def _split(setting: Setting, prices: Any) -> Prices:
     if setting.box is None:
         return Prices(equality, inequality, np.zeros(0), np.zeros(0))
     p = inequality.shape[0] - 2 * n
-    return Prices(equality, inequality[:p], inequality[p : p + n], inequality[p + n :])
+    sides = (inequality[p : p + n], inequality[p + n :])
+    if setting.unknowns.scale is not None:  # those found are of the scaled unknowns
+        sides = tuple(side / setting.unknowns.scale for side in sides)
+    return Prices(equality, inequality[:p], *sides)
 
 
 @final

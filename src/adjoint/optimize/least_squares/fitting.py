@@ -15,8 +15,9 @@ from adjoint.base.suggestions import did_you_mean
 from adjoint.implicit.approximate import Unrolled
 from adjoint.implicit.function import ImplicitFunction
 from adjoint.implicit.roots import equation_for
+from adjoint.implicit.vectors import to_vector
 from adjoint.optimize.captured import close_over_all
-from adjoint.optimize.derivatives import attach_envelope
+from adjoint.optimize.derivatives import attach_derivative
 from adjoint.optimize.interruption import keep_best
 from adjoint.optimize.iteration import Iterate, run
 from adjoint.optimize.least_squares.fit import Fit, Pattern
@@ -32,7 +33,7 @@ from adjoint.optimize.optimum import Optimum
 from adjoint.optimize.oracles import prepare_call
 from adjoint.optimize.setting import Setting, without_aux
 from adjoint.program.trace import TRACED
-from adjoint.program.types import Value
+from adjoint.program.types import Value, type_of
 
 __all__ = ["curve_fit", "least_squares"]
 
@@ -140,7 +141,11 @@ def least_squares(
         is_plain = isinstance(chosen, str) or getattr(chosen, "plain", False)
         function = ImplicitFunction(setting.conditions(), solve, setting.x0, equation, True, title, is_plain)
         x, reports = function((*setting.known, tol), *args)
-        reports["fun"] = attach_envelope(setting.function, x, reports["fun"], (setting.fixed, *args))
+        reports["fun"] = setting.attach_value(x, reports["fun"], args)
+        if setting.box is not None:
+            reports["grad"] = setting.attach_gradient(x, reports["grad"], args)
+        vector = lambda x, fixed, *theta: _as_vector(functions(x, fixed, *theta))
+        reports["residuals"] = attach_derivative(vector, reports["residuals"], (x, setting.fixed, *args))
     whole = setting.parts.merge(x, setting.fixed)
     entries = reports["history"]
     count = reports["iterations"]
@@ -189,6 +194,11 @@ def _fit(
         objective = evaluate
     return Fit(optimum, reports["residuals"], reports["jacobian"], free, absolute, objective, pattern=pattern,
                curvatures=reports["curvatures"])  # fmt: skip
+
+
+def _as_vector(residual: Any) -> Any:
+    leaves = [leaf if isinstance(leaf, TRACED) else np.asarray(leaf) for leaf in tree.leaves(residual)]
+    return to_vector(leaves, [type_of(leaf) for leaf in leaves])
 
 
 def _sum_losses(residual: Any, rho: Any, size: float) -> Any:

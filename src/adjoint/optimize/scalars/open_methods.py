@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from adjoint.api.gradients import jvp
-from adjoint.optimize.statuses import CONVERGED, NOT_FINITE, RUNNING, SINGULAR
+from adjoint.optimize.statuses import CONVERGED, INFEASIBLE, NOT_FINITE, RUNNING, SINGULAR
 from adjoint.program.types import Value
 
 __all__ = ["Halley", "Newton1D", "Points", "Secant", "advance", "derive"]
@@ -25,6 +25,7 @@ class Points(NamedTuple):
     step: Value
     code: Value
     count: Value
+    cut: Value  # the step is a part of the method's own
 
 
 def derive(f: Function, x: Value) -> tuple[Value, Value]:
@@ -46,20 +47,26 @@ def advance(method: Any, f: Function, now: Points, tol: Value, box: tuple[Value,
     length = np.abs(now.step)
     steep = np.logical_and(length > 0, length < np.inf)  # f' neither vanishes nor is infinite
     moved = np.where(np.logical_and(going, steep), now.x - now.step, now.x)
+    cut = now.cut
     if box is not None:
         lower, upper = box
+        cut = np.logical_or(cut, np.logical_or(moved < lower, moved > upper))
         moved = np.where(moved < lower, 0.5 * (now.x + lower), np.where(moved > upper, 0.5 * (now.x + upper), moved))
     value, step = method.look(f, moved, now.x, now.f)
     eps = float(np.finfo(now.x.dtype).eps)
     change, size = np.abs(moved - now.x), np.abs(moved)
     # the last digits may go to and fro
-    small = np.logical_or(change <= np.maximum(tol, 8 * eps) * size + eps * eps, value == 0)
+    enough = np.maximum(tol, 8 * eps) * size + eps * eps
+    small = np.logical_or(change <= enough, value == 0)
     bad = np.logical_not(np.isfinite(value))
-    code = np.where(small, np.where(bad, NOT_FINITE, CONVERGED), RUNNING)
+    # a step that a bound or a hole in the domain cuts short is small at no root
+    lost = np.logical_and(np.logical_and(small, cut), np.logical_not(np.abs(step) <= enough))
+    end = np.where(bad, NOT_FINITE, np.where(lost, np.where(now.cut, NOT_FINITE, INFEASIBLE), CONVERGED))
+    code = np.where(small, end, RUNNING)
     code = np.where(going, np.where(steep, code, SINGULAR), now.code)
     x, value = np.where(bad, now.x, moved), np.where(bad, now.f, value)
     step = np.where(bad, 0.25 * (now.x - moved), step).astype(now.x.dtype)
-    return Points(x, value, step, code, now.count + np.where(going, method.calls, 0))
+    return Points(x, value, step, code, now.count + np.where(going, method.calls, 0), bad)
 
 
 @final

@@ -93,9 +93,9 @@ def root_scalar(
     """x with f(x, *args) = 0, for each element of an array by itself: f is called with whole arrays.
 
     With `bracket=(a, b)`, at whose ends f differs in sign: "chandrupatla" (the default), "brent", "itp", "bisect". With
-    `x0`: "newton" (the default), "halley", "secant", which stay within `bounds`; the derivatives that they need are
-    taken here. `tol` is the relative size of the last interval or step. Each element has its own status and count; a
-    bracket without a change of sign is the status "no bracket".
+    `x0`: "newton" (the default), "halley", "secant", which stay within `bounds` ("infeasible" is said where they end at
+    one that is no root); the derivatives that they need are taken here. `tol` is the relative size of the last interval
+    or step. Each element has its own status and count; a bracket without a change of sign is the status "no bracket".
 
     ```python
     cube_root = lambda a: ad.optimize.root_scalar(lambda x, a: x**3 - a, a, bracket=(0.0, 10.0)).value
@@ -129,12 +129,25 @@ def root_scalar(
         start = _as_floats(title, "x0", x0)
         shape = np.broadcast_shapes(np.shape(_probe(f, start, args)), np.shape(start))
         start = np.broadcast_to(start, shape) + 0
+        _refuse_outside(title, start, bounds)
     equation = equation_for(title, (), _divide, differentiate, check)
     function = ImplicitFunction(f, lambda s, *theta: solve(s, *theta), start, equation, True, title, plain=False)
     x, reports = _solved(function, f, solve, start, equation, title, args)
     name = f"root_scalar by {type(chosen).__name__}"
     return Optimum(x, reports["fun"], None, reports["code"], reports["iterations"], {"value": reports["count"]},
                    reports["residual"], reports["target"], method=name)  # fmt: skip
+
+
+def _refuse_outside(title: str, x: Any, bounds: Any) -> None:
+    if bounds is None or any(isinstance(v, TRACED) for v in (x, *bounds)):
+        return
+    lower, upper = (side if end is None else end for side, end in zip((-np.inf, np.inf), bounds, strict=True))
+    if np.any(np.asarray(lower) > upper):
+        raise ValueError(f"{title}: bounds are {bounds}: the lower one must not be larger than the upper one.")
+    if np.any((x < lower) | (x > upper)):
+        raise ValueError(
+            f"{title}: x0 = {x} is outside its bounds {bounds}. Start within, e.g. at np.clip(x0, *bounds)."
+        )
 
 
 def _probe(f: Callable[..., Any], x: Any, args: Any) -> Any:
@@ -193,6 +206,7 @@ def _solve_open(method: Any, f: Any, x: Value, bounds: Any, tol: Any, limit: int
     if bounds is not None:
         lower, upper = (side if end is None else end for side, end in zip((-np.inf, np.inf), bounds, strict=True))
         box = tuple(np.asarray(v).astype(x.dtype) if not isinstance(v, TRACED) else v for v in (lower, upper))
+        x = np.minimum(np.maximum(x, box[0]), box[1])
     before = x
     if isinstance(method, Secant):
         before = x + 1e-4 * np.maximum(np.abs(x), 1.0)
@@ -201,7 +215,7 @@ def _solve_open(method: Any, f: Any, x: Value, bounds: Any, tol: Any, limit: int
     value, step = method.look(f, x, before, f(before) if began == 2 else None)
     first = np.where(np.isfinite(value), RUNNING, NOT_FINITE)
     first = np.where(value == 0, 0, first)
-    state = Points(x, value, step.astype(x.dtype), first, 0 * first + began)
+    state = Points(x, value, step.astype(x.dtype), first, 0 * first + began, np.zeros(np.shape(first), bool))
     counter = Counter(())
 
     def body(now: Any) -> Any:
@@ -262,10 +276,24 @@ def minimize_scalar(
 
     equation = equation_for(title, (), _divide, differentiate, check)
     x, reports = ImplicitFunction(stationary, solve, None, equation, True, title)(tuple(ends), *args)
-    fun = attach_envelope(f, x, reports["fun"], args)
+    fun = _attach_value(f, x, reports["fun"], ends, args)
     name = f"minimize_scalar by {type(chosen).__name__}"
     return Optimum(x, fun, None, reports["code"], reports["iterations"], {"value": reports["count"]},
                    reports["residual"], reports["target"], method=name)  # fmt: skip
+
+
+def _attach_value(f: Any, x: Value, fun: Value, ends: Any, args: Any) -> Any:
+    """fun with its derivative; an end that depends on θ moves it by f' there."""
+    if len(ends) < 2 or not any(isinstance(end, TRACED) for end in ends):
+        return attach_envelope(f, x, fun, args)
+    slow = derive(lambda x: f(x, *args), x)[1]
+    above, below = x - slow >= ends[1], x - slow <= ends[0]
+
+    def valued(point: Any, low: Value, high: Value, *theta: Any) -> Any:
+        return f(point[0], *theta) + point[1] * np.where(above, high, np.where(below, low, 0.0))
+
+    price = np.where(np.logical_or(above, below), slow, 0.0)
+    return attach_envelope(valued, (x, price), fun, (*ends, *args))
 
 
 def _solve_minimum(method: Any, f: Any, ends: Any, tol: Any, limit: int) -> Any:
@@ -281,7 +309,7 @@ def _solve_minimum(method: Any, f: Any, ends: Any, tol: Any, limit: int) -> Any:
     last, done = counter.loop(go, body, (triple, np.int64(0)))
     x, value, slow = polish(f, last, ends)
     code = np.where(last.code == RUNNING, MAX_ITERATIONS, last.code)
-    reports = {"fun": value, "code": code, "count": last.count + 1, "iterations": last.steps + 0 * done,
+    reports = {"fun": value, "code": code, "count": last.count + len(ends), "iterations": last.steps + 0 * done,
                "residual": slow, "target": np.abs(slow) * 0 + goal}  # fmt: skip
     return x, reports
 
@@ -298,6 +326,10 @@ def polish(f: Any, last: Any, ends: Any) -> tuple[Value, Value, Value]:
     value, d = derive(f, x)
     keep = np.logical_and(value <= last.f + 1e-12 * np.abs(last.f), np.isfinite(value))
     x, value = np.where(keep, x, last.x), np.where(keep, value, last.f)
-    if len(ends) == 2:
+    if len(ends) == 2:  # the search comes near an end, and never to it
+        end = np.where(x - ends[0] < ends[1] - x, ends[0], ends[1])
+        at_end, slope = derive(f, end)
+        lower = np.logical_and(at_end < value, np.isfinite(at_end))
+        x, value, d = np.where(lower, end, x), np.where(lower, at_end, value), np.where(lower, slope, d)
         d = x - np.minimum(np.maximum(x - d, ends[0]), ends[1])
     return x, value, np.abs(d)

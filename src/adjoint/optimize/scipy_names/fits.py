@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.optimize
 
+from adjoint.api.gradients import grad, jvp
 from adjoint.api.jacobians import jacobian
 from adjoint.base.errors import UnsupportedError
 from adjoint.base.source import user_facing
@@ -20,7 +21,7 @@ from adjoint.conversion.driver import prepare
 from adjoint.implicit.roots import equation_for
 from adjoint.optimize.scipy_names.bounds import bounded, is_traced_in, projected
 from adjoint.optimize.scipy_names.minima import value_at
-from adjoint.optimize.scipy_names.results import DifferentiableResult
+from adjoint.optimize.scipy_names.results import DifferentiableResult, Information
 from adjoint.optimize.scipy_names.solutions import (
     BOOL,
     FLOAT,
@@ -134,10 +135,16 @@ def least_squares(*args: Any, **kwargs: Any) -> Any:
         x=found.x, cost=value_at(found, cost, is_traced_in(pair)), fun=np.atleast_1d(found.at_solution("residual")),
         success=success, status=status, nfev=calls, message="" if found.raw is None else found.raw.message,
     )  # fmt: skip
-    if loss == "linear":
-        made["jac"] = _jacobian_at(found)
-        made["grad"] = made["jac"].T @ made["fun"]
+    slow, made["jac"] = _rescaled(_cost(loss, scale), made["fun"], _jacobian_at(found))
+    made["grad"] = _jacobian_at(found).T @ slow
     return made
+
+
+def _rescaled(cost: Function, r: Any, J: Any) -> tuple[Any, Any]:
+    """ψ' and √ψ'' J with ψ(r), each residual's part of the cost: JᵀJ then stands for the Hessian, as SciPy has it."""
+    ones = np.ones_like(r)
+    slow, curved = jvp(grad(cost), (r,), (ones,))  # each residual counts by itself
+    return slow, np.sqrt(np.maximum(curved, np.finfo(float).eps))[:, None] * J
 
 
 def _covariance(J: Any) -> Any:
@@ -172,7 +179,7 @@ def leastsq(*args: Any, **kwargs: Any) -> Any:
     code, calls = found.reports
     if not wanted:
         return found.x, code
-    information = {"nfev": calls, "fvec": np.atleast_1d(found.at_solution("residual"))}
+    information = Information(nfev=calls, fvec=np.atleast_1d(found.at_solution("residual")))
     return found.x, _covariance(_jacobian_at(found)), information, found.raw or "", code
 
 
@@ -192,7 +199,7 @@ def _weigh(sigma: Any, gap: Any) -> Any:
     if sigma is None:
         return gap
     sigma = array(sigma)
-    return gap / sigma if sigma.ndim == 1 else solve_triangular(np.linalg.cholesky(sigma), gap, lower=True)
+    return gap / sigma if sigma.ndim < 2 else solve_triangular(np.linalg.cholesky(sigma), gap, lower=True)
 
 
 def _choose_start(low: Any, high: Any) -> Any:
@@ -217,6 +224,7 @@ def curve_fit(*args: Any, **kwargs: Any) -> Any:
     wanted = given.pop("full_output", False)
     given.pop("jac", None)
     residual = lambda p: _weigh(sigma, model(t, *[p[i] for i in range(count)]) - array(y))
+    cost = _cost(given.get("loss", "linear"), given.get("f_scale", 1.0))
 
     def run(plain: Any, settings: dict[str, Any]) -> Any:
         settings = dict(settings)
@@ -233,20 +241,23 @@ def curve_fit(*args: Any, **kwargs: Any) -> Any:
         return answer[3], [answer[0], answer[4], answer[2]["nfev"]]
 
     kind = ArrayType((count,), np.dtype(float))
-    found = _find_fit(title, residual, _cost("linear", 1.0), pair, kind, given, run, [INTEGER, INTEGER])
+    found = _find_fit(title, residual, cost, pair, kind, given, run, [INTEGER, INTEGER])
     if found is None:
         curve = lambda p: np.atleast_1d(model(t, *[p[i] for i in range(count)]))
         filled = {"jac": lambda plain: lambda t, *p: plain.jacobian(np.array(p))}
+        if sigma is not None and np.ndim(sigma) == 0:  # with which SciPy takes no Jacobian
+            filled = {}
         return call_plain(theirs.curve_fit, args, kwargs, curve, kind, filled)
-    J, r = _jacobian_at(found), found.at_solution("residual")
+    r = found.at_solution("residual")
+    J = _rescaled(cost, r, _jacobian_at(found))[1]
     covariance = _covariance(J)
     m, n = J.shape
     if not absolute:
-        covariance = covariance * (np.sum(r * r) / (m - n) if m > n else np.inf)
+        covariance = covariance * (2.0 * cost(r) / (m - n) if m > n else np.inf)
     if not wanted:
         return found.x, covariance
     code, calls = found.reports
-    return found.x, covariance, {"nfev": calls, "fvec": r}, found.raw or "", code
+    return found.x, covariance, Information(nfev=calls, fvec=r), found.raw or "", code
 
 
 # ---- linear equations ----

@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 import scipy.optimize as theirs
 
+from adjoint.api.gradients import grad
 from adjoint.base.errors import UnsupportedError
 from adjoint.base.source import user_facing
 from adjoint.optimize.scipy_names.bounds import is_traced_in, pairs_of, parts_of_constraints
 from adjoint.optimize.scipy_names.minima import minimum, value_at
+from adjoint.optimize.scipy_names.results import Withheld
 from adjoint.optimize.scipy_names.solutions import (
     FLOAT,
     Found,
@@ -44,8 +46,8 @@ def _scalar(plain: Any) -> Callable[[Any], float]:
     return lambda x: float(np.reshape(plain.value(x), ()))
 
 
-def _answer(title: str, found: Found, wanted: bool, is_moving: bool = False) -> Any:
-    """x, or SciPy's tuple (x, f(x), …)."""
+def _answer(title: str, found: Found, wanted: bool, is_moving: bool = False, lost: dict[int, str] | None = None) -> Any:
+    """x, or SciPy's tuple (x, f(x), …); `lost` are the places of what has no derivative there, with its name."""
     if not wanted:
         return found.x
     if found.raw is None:
@@ -53,8 +55,14 @@ def _answer(title: str, found: Found, wanted: bool, is_moving: bool = False) -> 
             f"{title}: the tuple that it returns tells what is not known while a program is written, or of many batch "
             "elements. Use adjoint.scipy.optimize.minimize or minimize_scalar, whose result has the counts."
         )
-    fun, rest = found.raw[1], found.raw[2:]
-    return (found.x, value_at(found, np.float64(fun), is_moving), *rest)
+    fun = value_at(found, np.float64(found.raw[1]), is_moving)
+    rest = [Withheld(title, lost[i]) if lost and i in lost else found.raw[i] for i in range(2, len(found.raw))]
+    return (found.x, fun, *rest)
+
+
+def _gradient_at(found: Found) -> Any:
+    """∇f at the solution."""
+    return grad(lambda x: np.reshape(found.written.at(x, found.theta)["fun"], ()))(found.x)
 
 
 def _of_one(name: str) -> Callable[..., Any]:
@@ -81,7 +89,9 @@ def _of_one(name: str) -> Callable[..., Any]:
 golden, brent, fminbound = _of_one("golden"), _of_one("brent"), _of_one("fminbound")
 
 
-def _of_many(name: str, f: str, derivatives: tuple[str, ...] = ()) -> Callable[..., Any]:
+def _of_many(
+    name: str, f: str, derivatives: tuple[str, ...] = (), lost: dict[int, str] | None = None
+) -> Callable[..., Any]:
     """fmin and those that differ from it by their derivatives."""
     solver, title = getattr(theirs, name), f"scipy.optimize.{name}"
 
@@ -110,13 +120,18 @@ def _of_many(name: str, f: str, derivatives: tuple[str, ...] = ()) -> Callable[.
         if found is None:
             filled = {"fprime": lambda plain: ignoring_arguments(plain.gradient)} if "fprime" in derivatives else {}
             return call_plain(solver, args, kwargs, function, kind, filled)
-        return _answer(title, found, wanted)
+        last = {len(found.raw) - 1: "allvecs"} if given.get("retall") and found.raw is not None else {}
+        answer = _answer(title, found, wanted, False, {**(lost or {}), **last})
+        if name == "fmin_bfgs" and wanted:
+            answer = (*answer[:2], _gradient_at(found), *answer[3:])
+        return answer
 
     return search
 
 
-fmin, fmin_powell = _of_many("fmin", "func"), _of_many("fmin_powell", "func")
-fmin_cg, fmin_bfgs = _of_many("fmin_cg", "f", ("fprime",)), _of_many("fmin_bfgs", "f", ("fprime",))
+fmin, fmin_powell = _of_many("fmin", "func"), _of_many("fmin_powell", "func", lost={2: "direc"})
+fmin_cg = _of_many("fmin_cg", "f", ("fprime",))
+fmin_bfgs = _of_many("fmin_bfgs", "f", ("fprime",), {3: "Bopt"})
 fmin_ncg = _of_many("fmin_ncg", "f", ("fprime", "fhess"))
 
 
@@ -146,7 +161,8 @@ def _within_bounds(name: str) -> Callable[..., Any]:
         if found is None:
             return solver(*args, **kwargs)
         if name == "fmin_l_bfgs_b":
-            return _answer(title, found, True, is_traced_in(pair))
+            x, fun, information = _answer(title, found, True, is_traced_in(pair))
+            return x, fun, {**information, "grad": _gradient_at(found)}
         _answer(title, found, True)  # refused where SciPy's answer is not known
         return (found.x, *tuple(found.raw or ())[1:])
 
@@ -233,4 +249,5 @@ def brute(*args: Any, **kwargs: Any) -> Any:
 
     kind = type_of_start(np.zeros(count))
     found = minimum(title, function, kind, given, run, [])
-    return theirs.brute(*args, **kwargs) if found is None else _answer(title, found, wanted)
+    lost = {2: "grid", 3: "Jout"}
+    return theirs.brute(*args, **kwargs) if found is None else _answer(title, found, wanted, False, lost)

@@ -12,7 +12,7 @@ import scipy.optimize as theirs
 from adjoint.base.source import user_facing
 from adjoint.implicit import conditions
 from adjoint.implicit.roots import equation_for
-from adjoint.optimize.scipy_names.results import DifferentiableResult, root_results
+from adjoint.optimize.scipy_names.results import DifferentiableResult, Information, root_results
 from adjoint.optimize.scipy_names.solutions import (
     BOOL,
     FLOAT,
@@ -221,7 +221,7 @@ def fsolve(*args: Any, **kwargs: Any) -> Any:
     if not wanted:
         return found.x
     code, calls = found.reports
-    return found.x, {"nfev": calls, "fvec": found.at_solution("fun")}, code, found.raw or ""
+    return found.x, Information(nfev=calls, fvec=found.at_solution("fun")), code, found.raw or ""
 
 
 @user_facing
