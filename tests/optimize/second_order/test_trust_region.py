@@ -91,7 +91,13 @@ def test_dogleg_goes_over_the_cauchy_point():
     np.testing.assert_allclose(short, -0.01 * g / np.linalg.norm(g))
 
 
-@pytest.mark.parametrize("method", ["trust-exact", "dogleg", "newton-cg"])
+def test_a_path_that_has_no_way_down_from_a_saddle_says_so():
+    saddle = lambda x: x[0] ** 2 - x[1] ** 2 + x[1] ** 4
+    assert optimize.minimize(saddle, np.array([1.0, 0.0]), method="dogleg").status == "saddle point"
+    assert optimize.minimize(saddle, np.array([1.0, 0.0]), method="trust-exact").status == "converged"
+
+
+@pytest.mark.parametrize("method", ["trust-exact", "dogleg", "newton-cg", "cubic"])
 def test_functions_that_fall_without_end(method):
     for f in (lambda x: x[0] ** 2 - x[1] ** 2, lambda x: np.sum(x), lambda x: -np.sum(np.exp(x))):
         assert optimize.minimize(f, np.array([0.0, 0.1]), method=method).status == "unbounded"

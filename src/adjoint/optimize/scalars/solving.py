@@ -328,8 +328,8 @@ def polish(f: Any, last: Any, ends: Any) -> tuple[Value, Value, Value]:
     x, value = np.where(keep, x, last.x), np.where(keep, value, last.f)
     if len(ends) == 2:  # the search comes near an end, and never to it
         end = np.where(x - ends[0] < ends[1] - x, ends[0], ends[1])
-        at_end, slope = derive(f, end)
+        at_end, slow = derive(f, end)
         lower = np.logical_and(at_end < value, np.isfinite(at_end))
-        x, value, d = np.where(lower, end, x), np.where(lower, at_end, value), np.where(lower, slope, d)
+        x, value, d = np.where(lower, end, x), np.where(lower, at_end, value), np.where(lower, slow, d)
         d = x - np.minimum(np.maximum(x - d, ends[0]), ends[1])
     return x, value, np.abs(d)

@@ -103,7 +103,8 @@ class CubicNewton:
         finite = problem.finite(value, gradient)
         ratio, hidden = compute_gain(problem, state.value, value, promised, norm(g), norm(gradient))
         good = both(finite, ratio > self.accept)
-        grown, shrunk = np.minimum(sigma * 4.0, 1e20), np.maximum(sigma * 0.25, 1e-10)
+        least = 1e-60 if problem.eps < 1e-10 else 1e-30  # functions without curvature need steps that grow without end
+        grown, shrunk = np.minimum(sigma * 4.0, 1e20), np.maximum(sigma * 0.25, least)
         new_sigma = either(no(both(finite, ratio >= 0.1)), grown, either(ratio > 0.9, shrunk, sigma))
         values, vectors = problem.when(
             good, lambda: decompose_hessian(problem, moved), lambda: (state.values, state.vectors)

@@ -19,7 +19,7 @@ from adjoint.linear.solvers.iteration import both, either, no, norm
 from adjoint.optimize.iteration import as_code, judge, repeat
 from adjoint.optimize.problem import Problem
 from adjoint.optimize.second_order.quasi_newton import BLUR
-from adjoint.optimize.statuses import CONVERGED, LINE_SEARCH_FAILED, NO_PROGRESS, RUNNING
+from adjoint.optimize.statuses import CONVERGED, LINE_SEARCH_FAILED, NO_PROGRESS, RUNNING, SADDLE_POINT
 from adjoint.program.types import Value
 
 __all__ = ["TrustRegion", "compute_gain", "decompose_hessian", "resize_radius", "solve_region"]
@@ -164,6 +164,8 @@ class TrustRegion:
         )
         stuck = np.logical_or(new_radius <= problem.eps * (norm(x) + problem.eps), hidden)
         why = either(promised <= BLUR * problem.eps * np.abs(state.value), NO_PROGRESS, LINE_SEARCH_FAILED)
+        # where the gradient is small it would have ended, but for a direction of negative curvature
+        why = either(problem.measure(x, g) <= problem.tol, SADDLE_POINT, why)
         code = as_code(either(both(no(good), stuck), why, RUNNING))
         new = _State(either(good, value, state.value), either(good, gradient, g), values, vectors, new_radius, code)
         return either(good, moved, x), new
