@@ -30,6 +30,21 @@ def test_singular_ends() -> None:
     assert float(found.value) == pytest.approx(-4.0, abs=1e-9)
 
 
+@pytest.mark.parametrize("power", [1.0, 1.5])
+def test_a_kink_is_no_accident_of_two_levels(power) -> None:
+    found = integrate.quad(lambda x: np.abs(x - 0.37) ** power, 0.0, 1.0, method="tanh-sinh")
+    exact = (0.37 ** (power + 1) + 0.63 ** (power + 1)) / (power + 1)
+    assert abs(float(found.value) - exact) <= float(found.error)
+
+
+def test_an_infinite_value_at_an_end_that_moves_is_told_of() -> None:
+    f = lambda a: integrate.quad(lambda x: (x - a) ** -0.5, a, 1.0, method="tanh-sinh").value
+    with pytest.warns(RuntimeWarning, match="not finite at the end x = 0.2"):
+        ad.grad(f)(0.2)
+    g = lambda a: integrate.quad(lambda s: s**-0.5, 0.0, 1.0 - a, method="tanh-sinh").value  # the remedy
+    assert ad.grad(g)(0.2) == pytest.approx(-(0.8**-0.5), rel=1e-12)
+
+
 def test_trees_and_complex_numbers() -> None:
     found = integrate.quad(lambda x: {"a": np.exp(1j * x), "b": np.array([x, x * x])}, 0.0, 2.0).value
     assert found["a"] == pytest.approx((np.exp(2j) - 1) / 1j, abs=1e-12)

@@ -231,11 +231,12 @@ class IntegralRule:
         """f at an end; 0 where it is infinite, and does not move."""
         a, b, _, *theta = xs
         substitution = self.how.substitution
-        if substitution.kind != "any":
-            return _values(self.program, theta, end)
+        may_be_infinite = substitution.kind == "any"
         finite = np.isfinite(end)
-        values = _values(self.program, theta, np.where(finite, end, self._inside(*detach([a, b]))))
-        return [np.where(finite, v, 0.0) for v in values]
+        at = np.where(finite, end, self._inside(*detach([a, b]))) if may_be_infinite else end
+        values = _values(self.program, theta, at)
+        self.how.doubts.of_an_end(at, values)
+        return values if not may_be_infinite else [np.where(finite, v, 0.0) for v in values]
 
     def _inside(self, low: Value, high: Value) -> Value:
         """A point between the ends."""

@@ -90,6 +90,21 @@ class Doubts:
             return
         call_where(is_lost, self._tell, code, error)
 
+    def of_an_end(self, x: Value, values: Sequence[Value]) -> None:
+        """Tell, whenever the program runs, that f is not finite at an end that moves."""
+        if self.are_ignored:
+            return
+        end, *known = detach([x, *values])
+        is_lost = np.logical_not(np.all(np.stack([np.all(np.isfinite(v)) for v in known])))
+        if isinstance(primal(is_lost), Tracer) or np.any(primal(is_lost)):
+            call_where(is_lost, self._tell_of_an_end, end)
+
+    def _tell_of_an_end(self, x: Any) -> None:
+        self.say(
+            f"f is not finite at the end x = {float(x):.6g}, and the derivative in this end is f itself there. Write f "
+            "in s = x - a, or in s = b - x: its singularity stands still then, at s = 0."
+        )
+
     def _tell(self, code: Any, error: Any) -> None:
         self.say(
             f"the integral of the derivative of f was not found ({STATUSES[int(code)]}; its error is "
