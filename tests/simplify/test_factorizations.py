@@ -7,7 +7,8 @@ import pytest
 
 import adjoint as ad
 from adjoint.ops.linalg.decompose import LU
-from adjoint.ops.linalg.solve import Solve
+from adjoint.ops.linalg.determinant import SignLogDeterminant
+from adjoint.ops.linalg.solve import Inverse, Solve
 from adjoint.program.subprograms import all_equations
 from adjoint.simplify.passes import simplify
 from tests.simplify.programs import loop_of, program_of, same_results
@@ -60,6 +61,54 @@ def test_before_a_loop() -> None:
     after = simplify(before)
     assert (count(after, LU), count(after, Solve)) == (1, 0)
     assert count(loop_of(after).op.body, LU) == 0
+    same_results(before, after, args, rounding=1e-11)
+
+
+def normal(a: Any, b: Any) -> Any:
+    """The logarithm of the density of a normal distribution, but for a constant."""
+    return -0.5 * b @ np.linalg.solve(a, b) - 0.5 * np.linalg.slogdet(a)[1]
+
+
+def test_solutions_determinants_and_inverses() -> None:
+    a, b = matrix(np.float64), R.normal(size=N)
+    slopes = ad.value_and_grad(normal, (0, 1))
+    after = simplify(program_of(lambda a, b: ad.tree.leaves(slopes(a, b)), a, b)[0])
+    assert [count(after, kind) for kind in (LU, Solve, Inverse, SignLogDeterminant)] == [1, 0, 0, 0]
+    for got, want in zip(*(ad.tree.leaves(f(a, b)) for f in (ad.jit(slopes), slopes)), strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-10, atol=1e-12)
+
+
+def test_a_singular_matrix_has_a_logarithm_and_no_derivative_of_it() -> None:
+    f = lambda a: np.linalg.slogdet(a)[1] + np.linalg.det(a)
+    assert ad.jit(f)(np.ones((N, N))) == -np.inf
+    both = ad.jit(ad.vmap(ad.grad(lambda t: np.linalg.slogdet(np.ones((N, N)) + t * np.eye(N))[1])))
+    np.testing.assert_allclose(both(np.array([0.0, 1.0])), [np.nan, N - 1 + 1 / (N + 1)])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.complex128])
+def test_of_transposes_and_conjugates(dtype: Any) -> None:
+    a = matrix(dtype)
+    f = lambda a: [
+        np.linalg.det(a.T), np.linalg.det(np.conj(a)), *np.linalg.slogdet(np.conj(a.T)), np.linalg.inv(a),
+        np.linalg.inv(np.conj(a)), np.linalg.inv(np.conj(a).T),
+    ]  # fmt: skip
+    after = simplify(program_of(f, a)[0])
+    assert (count(after, LU), count(after, Inverse)) == (1, 0)
+    for got, want in zip(ad.jit(f)(a), f(a), strict=True):
+        assert got.dtype == want.dtype
+        np.testing.assert_allclose(got, want, rtol=1e-3 if dtype == np.float32 else 1e-10, atol=1e-5)
+
+
+def test_before_loops_that_read_the_matrix_and_its_transpose() -> None:
+    a, b = matrix(np.float64), R.normal(size=N)
+
+    def f(a: Any) -> Any:
+        forth = ad.scan(lambda c, t: (np.linalg.solve(a, c) + t, None), b, np.arange(3.0))[0]
+        return ad.scan(lambda c, t: (np.linalg.solve(a.T, c) + a.T @ c * t, None), forth, np.arange(3.0))[0]
+
+    before, args = program_of(lambda a: [f(a)], a)
+    after = simplify(before)
+    assert (count(after, LU), count(after, Solve)) == (1, 0)
     same_results(before, after, args, rounding=1e-11)
 
 

@@ -21,6 +21,7 @@ from adjoint.ops.arrays.rearrange import Convert
 from adjoint.ops.control.cond import Cond
 from adjoint.ops.control.scan import Scan
 from adjoint.ops.control.while_loop import While
+from adjoint.ops.linalg import from_factors
 from adjoint.ops.linalg.decompose import LU, Elimination
 from adjoint.ops.linalg.determinant import (
     Cofactors,
@@ -34,7 +35,7 @@ from adjoint.ops.linalg.determinant import (
 from adjoint.ops.linalg.expm import MatrixExponential
 from adjoint.ops.linalg.matrices import factor_dtype
 from adjoint.ops.linalg.matrix_functions import PolarFactor
-from adjoint.ops.linalg.solve import PseudoInverse, Solve, TriangularSolve
+from adjoint.ops.linalg.solve import PseudoInverse, Solve
 from adjoint.ops.linalg.spectral import SVD, Eigh
 from adjoint.program.program import Equation
 from adjoint.program.record import record_program
@@ -83,33 +84,14 @@ def _determinant_rule(eq: Equation) -> Rule | None:
     return in_factor_dtype(_sign_log_determinant if eq.op.several else _determinant)(eq)
 
 
-def _diagonal(a: Any) -> tuple[Any, Any]:
-    """The diagonal of U in P A = L U, and det(P)."""
-    packed, pivots, _ = LU()(a)
-    stays = np.equal(pivots, np.arange(a.shape[-1], dtype=np.int32))
-    one = np.dtype(a.dtype.char.lower()).type(1)
-    return _diagonal_of(packed), np.prod(np.where(stays, one, -one), axis=-1)
-
-
-def _diagonal_of(packed: Any) -> Any:
-    return np.diagonal(packed, axis1=-2, axis2=-1)
-
-
 def _determinant(op: Any, a: Any) -> Any:
-    """det(A) = det(P) Π uᵢᵢ."""
-    u, sign = _diagonal(a)
-    return sign * np.prod(u, axis=-1)
+    packed, pivots, _ = LU()(a)
+    return from_factors.determinant(packed, pivots)
 
 
 def _sign_log_determinant(op: Any, a: Any) -> tuple[Any, Any]:
-    """det(P) Π uᵢᵢ / |uᵢᵢ| and Σ log |uᵢᵢ|."""
-    u, sign = _diagonal(a)
-    sizes = np.abs(u)
-    if u.dtype.kind == "c":
-        signs = np.where(np.equal(sizes, 0), u, u / np.where(np.equal(sizes, 0), sizes.dtype.type(1), sizes))
-    else:
-        signs = np.sign(u)
-    return sign * np.prod(signs, axis=-1), np.sum(np.log(sizes), axis=-1)
+    packed, pivots, _ = LU()(a)
+    return from_factors.sign_and_logarithm(packed, pivots)
 
 
 def _cofactors(op: Cofactors, a: Any, z: Any) -> Any:
@@ -121,7 +103,7 @@ def _cofactors(op: Cofactors, a: Any, z: Any) -> Any:
 
 def _cofactors_of_one(a: Any, z: Any) -> list[Any]:
     packed, _, order = LU()(a)
-    singular = np.logical_or(np.equal(z, 0), np.any(np.equal(_diagonal_of(packed), 0)))
+    singular = np.logical_or(np.equal(z, 0), np.any(np.equal(from_factors.diagonal_of(packed), 0)))
     no_inverse: Callable[..., Any] = lambda a, *_: [np.full(a.shape, np.nan, a.dtype), np.ones((), bool)]
     product, poor = choose(singular, no_inverse, _by_inverse, a, z, packed, order)
     return choose(poor, lambda a, c: [_by_singular_values(a)], lambda a, c: [c], a, product)
@@ -130,10 +112,9 @@ def _cofactors_of_one(a: Any, z: Any) -> list[Any]:
 def _by_inverse(a: Any, z: Any, packed: Any, order: Any) -> list[Any]:
     """det(A) A⁻ᵀ, and whether it is poor. Where this line is only changes rounding.
 
-    A⁻¹ = U⁻¹ L⁻¹ P by the factors that were looked at: another factorization might find the matrix singular.
+    A⁻¹ by the factors that were looked at: another factorization might find the matrix singular.
     """
-    exchanges = Convert(a.dtype)(np.equal(np.expand_dims(order, -1), np.arange(a.shape[-1])))
-    inverse = TriangularSolve(lower=False)(packed, TriangularSolve(lower=True, unit=True)(packed, exchanges))
+    inverse = from_factors.inverse(packed, order)
     condition = np.max(np.abs(a)) * np.max(np.abs(inverse))
     return [z * np.swapaxes(inverse, -1, -2), np.logical_not(condition < small_fraction(a.dtype) ** -2)]
 
