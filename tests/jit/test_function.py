@@ -163,6 +163,14 @@ def test_old_kinds_of_arguments_are_forgotten(monkeypatch: pytest.MonkeyPatch) -
     assert fast("0", 2.0) == 2.0
 
 
+def test_programs_for_arrays_without_elements_are_matched() -> None:
+    """How such an array lies in memory means nothing, also where a program depends on that of another argument."""
+    fast = ad.jit(lambda x, empty: x.item() ** 2 + len(empty))
+    for _ in range(2):
+        assert fast(np.array([2.0]), np.zeros(0)) == 4.0
+    assert len(fast.specializations) == 1
+
+
 def test_keywords_and_defaults() -> None:
     def f(x: Any, y: Any = 2.0, *, z: Any = 3.0) -> Any:
         return x + 10 * y + 100 * z

@@ -195,7 +195,7 @@ class FunctionRewriter(ExpressionRewriter):
             statement.items = [self.visit(item) for item in statement.items]
             statement.body = inner(statement.body)
         elif isinstance(statement, ast.Match):
-            statement.subject = self.visit(statement.subject)
+            statement.subject = self.matched(statement)
             for case in statement.cases:
                 case.guard = self.visit(case.guard) if case.guard is not None else None
                 case.body = inner(case.body)

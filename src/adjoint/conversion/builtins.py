@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import functools
 import numbers
 import operator
 import sys
@@ -138,6 +139,36 @@ def stand_in(x: Tracer) -> Any:
 def isinstance_(value: Any, classes: Any) -> bool:
     """isinstance(x, cls), as the value that a traced one stands for answers; who asks for traced values finds them."""
     return isinstance(value, classes) or (isinstance(value, Tracer) and isinstance(stand_in(value), classes))
+
+
+@functools.cache
+def class_of_pattern(cls: Any) -> Any:
+    """What stands for a class in a pattern of `match`, which asks for instances as `isinstance` does."""
+    if not isinstance(cls, type) or not any(issubclass(kind, cls) for kind in _KINDS):
+        return cls
+    asking: Any = type("Asking", (type,), {"__instancecheck__": lambda _, value: isinstance_(value, cls)})
+    takes_itself = cls in (bool, int, float, complex)  # case float(v): v is the number, as in all subclasses of it
+    return asking(cls.__name__, (float,) if takes_itself else (), {})
+
+
+def last_of(*values: Any) -> Any:
+    """The last of some values, all of which are computed."""
+    return values[-1]
+
+
+_KINDS = (
+    bool,
+    int,
+    float,
+    complex,
+    np.bool_,
+    np.int64,
+    np.float32,
+    np.float64,
+    np.complex64,
+    np.complex128,
+    np.ndarray,
+)
 
 
 @instead_of(type)

@@ -90,7 +90,9 @@ class JumpLowering:
             rest = body[number + 1 :]
             if isinstance(statement, JUMPS) and (loop is not None or self._in_block):
                 return [*out, *self._flagged(statement, loop)]
-            if isinstance(statement, (ast.If, *LOOPS)) and can_be_block(statement):
+            # a loop around it that stays Python's keeps its own jumps
+            is_left = loop is None and has_jumps([statement], (ast.Break, ast.Continue))
+            if isinstance(statement, (ast.If, *LOOPS)) and can_be_block(statement) and not is_left:
                 made, finished = self._lower_block(statement, rest, loop)
                 out += made
                 if finished:

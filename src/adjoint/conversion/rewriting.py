@@ -236,6 +236,24 @@ class ExpressionRewriter(ast.NodeTransformer):
             part[:] = self.visit_all(part)  # type: ignore[arg-type, type-var]
         return node
 
+    def visit_Match(self, node: ast.Match) -> Any:
+        """A match that stays what it is. Patterns are no expressions, and stay as they are."""
+        node.subject = self.matched(node)
+        for case in node.cases:
+            case.guard = self.asked(self.visit(case.guard)) if case.guard is not None else None
+            case.body = self.visit_all(case.body)
+        return node
+
+    def matched(self, node: ast.Match) -> ast.expr:
+        """The subject of a match; the classes of its patterns are named first, as they take traced values."""
+        named: list[ast.expr] = []
+        for pattern in [p for case in node.cases for p in ast.walk(case.pattern) if isinstance(p, ast.MatchClass)]:
+            name = self.new_name("class")
+            named.append(ast.NamedExpr(ast.Name(name, ast.Store()), helper("class", pattern.cls, like=pattern)))
+            pattern.cls = at(read(name), pattern)
+        subject = self.visit(node.subject)
+        return helper("last", *named, subject, like=node.subject) if named else subject
+
     def tried(self, node: ast.Try, body: list[ast.stmt]) -> ast.stmt:
         """The body of a try, which knows that it is one."""
         return at(ast.With([ast.withitem(helper("trying", like=node), None)], body), node)

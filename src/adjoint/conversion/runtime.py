@@ -12,7 +12,7 @@ PREFIX = "ad·"
 _FILES = {
     "array_functions": {"call_into": "call_into"},
     "branches": {"if": "choose_block", "trying": "trying"},
-    "builtins": {"fresh": "fresh"},
+    "builtins": {"fresh": "fresh", "class": "class_of_pattern", "last": "last_of"},
     "calls": {"call": "call", "made": "note_container_made"},
     "lifting": {"caught": "caught"},
     "log": {"cell": "Variable"},

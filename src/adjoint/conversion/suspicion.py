@@ -95,6 +95,8 @@ def asks_or_writes(code: CodeType) -> bool:
         return True
     if code.co_exceptiontable:  # a handler may catch a refusal, and a `with` has effects
         return True
+    if any(i.opname == "MATCH_CLASS" for i in dis.get_instructions(code)):  # case float(): asks for the type
+        return True
     return _writes(code) or any(asks_or_writes(inner) for inner in code.co_consts if isinstance(inner, CodeType))
 
 

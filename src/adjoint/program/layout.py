@@ -61,6 +61,8 @@ def memory_order(kind: ArrayType, strides: Strides) -> tuple[int, ...]:
 def canonical(kind: ArrayType, strides: Strides) -> Strides:
     """Strides that stand for all arrays whose views are the same: gaps are there or not, their width means nothing."""
     result = [0] * kind.ndim
+    if 0 in kind.shape:  # NumPy gives strides of any kind to an array without elements
+        return tuple(result)
     last = (
         kind.dtype.itemsize,
         kind.dtype.itemsize,
