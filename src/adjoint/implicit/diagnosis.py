@@ -146,6 +146,7 @@ class Watch:
         if singular and array is not None and np.all(np.isfinite(array)):
             singular = not condition(array) < 0.1 / (eps * len(array))  # rows and columns may be scaled badly, no more
         code = int(given.code)
+        own = self.title.startswith("implicit.")  # functions that take linear=
         if not np.isfinite(given.norm):
             self.say(
                 f"x is no solution: ‖F(x, θ)‖ = {float(given.norm):.3g}, and its derivative is not defined. The solver "
@@ -161,14 +162,15 @@ class Watch:
             ):
                 self.say(
                     "the gradients of the constraints that hold are linearly dependent, so that their multipliers are "
-                    "not unique. Leave out constraints that the others imply, or use linear='least squares', which "
-                    "gives the derivative of x all the same."
+                    "not unique. Leave out constraints that the others imply"
+                    + (", or use linear='least squares', which gives the derivative of x all the same." if own else ".")
                 )
                 return
             self.say(
                 f"∂ₓF is singular at the solution{f': nothing determines {named}' if named else ''}, so the implicit "
-                "function theorem does not hold there and the derivative is not defined. Use linear='least squares' "
-                "(what is not determined stays at rest), add a ridge to the equation, or fix what is not determined."
+                "function theorem does not hold there and the derivative is not defined. "
+                + ("Use linear='least squares' (what is not determined stays at rest), add" if own else "Add")
+                + " a ridge to the equation, or fix what is not determined."
             )
         elif code:
             self.say(

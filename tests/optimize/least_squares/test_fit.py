@@ -57,3 +57,31 @@ def test_a_loss_that_is_nowhere_convex_tells_no_error():
     fit = optimize.least_squares(lambda p: p - np.array([-9.0, -8.0, 8.0, 9.0]), 0.0, loss="cauchy", max_iterations=0)
     with pytest.raises(ad.SolveError, match="larger loss_scale"):
         fit.covariance()
+
+
+def test_frozen_parameters_have_no_error_and_the_others_theirs():
+    """The same fit with the frozen parameter written into the model."""
+    t = np.linspace(0.0, 4.0, 12)
+    y = 2.0 * np.exp(-0.7 * t) + 0.3 + 0.02 * np.cos(9.0 * t)
+    model = lambda t, p: p["a"] * np.exp(-p["k"] * t) + p["c"]
+    frozen = optimize.curve_fit(model, t, y, {"a": 1.9, "c": 0.2, "k": 1.0}, frozen="a", bounds={"c": (0.0, None)})
+    written = optimize.curve_fit(lambda t, p: model(t, {"a": 1.9, **p}), t, y, {"c": 0.2, "k": 1.0})
+    errors, expected = frozen.standard_errors, written.standard_errors
+    assert errors["a"] == 0.0
+    np.testing.assert_allclose([errors["c"], errors["k"]], [expected["c"], expected["k"]])
+    np.testing.assert_allclose(frozen.covariance()[1:, 1:], written.covariance())
+    product = lambda p: p["c"] * p["k"]
+    np.testing.assert_allclose(frozen.propagate(product), written.propagate(product))
+    np.testing.assert_allclose(frozen.influence()["k"], written.influence()["k"], rtol=1e-9)
+    assert np.all(frozen.influence()["a"] == 0.0)
+    twice = lambda t, p: p["a"] * (p["b"] + p["c"]) * np.exp(-t)
+    with pytest.raises(ad.SolveError, match=r"x\['b'\] and x\['c'\] separately"):
+        optimize.curve_fit(twice, t, y, {"a": 1.0, "b": 1.0, "c": 1.0}, frozen="a").covariance()
+
+
+def test_more_errors_than_data_are_refused():
+    t = np.arange(4.0)
+    for sigma in (np.eye(4) + 0.1, np.ones(3), np.ones((4, 1))):
+        with pytest.raises(ad.ShapeError, match="sigma has shape"):
+            optimize.curve_fit(lambda t, p: p * t, t, t, 1.0, sigma=sigma)
+    assert optimize.curve_fit(lambda t, p: p * t, t, t, 1.0, sigma=2.0).converged

@@ -15,7 +15,7 @@ from adjoint import tree
 from adjoint.api.gradients import grad
 from adjoint.api.jacobians import jacfwd, jacobian
 from adjoint.base.errors import ShapeError, SolveError
-from adjoint.implicit.vectors import dtype_of, named_element, to_arrays, to_vector
+from adjoint.implicit.vectors import dtype_of, named_element, real_size, to_arrays, to_vector
 from adjoint.optimize.optimum import Optimum
 from adjoint.program.trace import Tracer, primal
 from adjoint.program.types import Value, type_of
@@ -67,6 +67,7 @@ class Fit:
     data_scale: Any = None  # ∂r/∂y of a curve fit, for `influence`
     pattern: Pattern | None = field(default=None, metadata={"static": True})  # of a sparse ∂r, whose entries are kept
     curvatures: Any = None  # (ρ', ψ') of each residual, where there is a loss
+    is_unknown: tuple[bool, ...] | None = field(default=None, metadata={"static": True})  # each leaf of x; None: all
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or name == "optimum":
@@ -92,7 +93,7 @@ class Fit:
         return f"Fit({self.optimum!r})"
 
     def covariance(self, *, absolute: bool | None = None) -> Any:
-        """C as a matrix, in the order of `ad.tree.ravel(x)`; parameters at a bound have none, zeros stand for them.
+        """C as a matrix, in the order of `ad.tree.ravel(x)`; zeros stand for parameters that are frozen or at a bound.
 
         With `absolute` the residuals are taken as given in units of their standard deviation; otherwise that is
         estimated from them. An unknown that the data do not determine is named. With a robust loss it is Huber's
@@ -111,13 +112,13 @@ class Fit:
             )
         J, r = self._dense_jacobian(), np.asarray(primal(self.residuals))
         free = np.asarray(primal(self.free))
-        m, n = J.shape
-        k = int(np.sum(free))
+        m, k = len(J), int(np.sum(free))
         self._need_rank(J[:, free], np.flatnonzero(free))
         _, sigma, Vt = np.linalg.svd(J[:, free] / self._sizes(J[:, free]), full_matrices=False)
         root = (Vt.T / sigma) / self._sizes(J[:, free])[:, None]
-        C = np.zeros((n, n), J.dtype)
-        C[np.ix_(free, free)] = root @ root.T
+        size, chosen = self._positions()
+        C, held = np.zeros((size, size), J.dtype), chosen[free]
+        C[np.ix_(held, held)] = root @ root.T
         if self.curvatures is None and (self.absolute if absolute is None else absolute):
             return C
         if m <= k:
@@ -148,6 +149,13 @@ class Fit:
         made: Any = sparse.csr_array((J, self.pattern.indices, self.pattern.indptr), shape=self.pattern.shape)
         return made.toarray()
 
+    def _positions(self) -> tuple[int, Any]:
+        """How many numbers x has, and where the unknowns stand among them."""
+        types = [type_of(np.asarray(primal(leaf))) for leaf in tree.leaves(self.optimum.value)]
+        sizes = [real_size([t]) for t in types]
+        chosen = self.is_unknown or (True,) * len(sizes)
+        return sum(sizes), np.flatnonzero(np.repeat(chosen, sizes))
+
     def _sizes(self, J: Any) -> Any:
         sizes = np.sqrt(np.sum(J * J, axis=0))
         return np.where(sizes > 0, sizes, 1.0)
@@ -163,7 +171,8 @@ class Fit:
         types = [type_of(np.asarray(primal(leaf))) for leaf in leaves]
         direction = np.abs(Vt[-1]) if len(numbers) <= len(J) else np.ones(len(numbers))
         direction = np.where(np.any(J != 0, axis=0), direction, 2.0)
-        names = [named_element(int(numbers[i]), types, structure.paths()) for i in np.argsort(-direction)
+        _, chosen = self._positions()
+        names = [named_element(int(chosen[numbers[i]]), types, structure.paths()) for i in np.argsort(-direction)
                  if direction[i] > 0.1 * np.max(direction)]  # fmt: skip
         apart = " separately" if len(names) > 1 else ""
         raise SolveError(
@@ -178,7 +187,8 @@ class Fit:
 
     def _as_tree(self, vector: Any) -> Any:
         leaves, structure = tree.flatten(self.optimum.value)
-        return tree.unflatten(structure, to_arrays(vector, [type_of(np.asarray(primal(leaf))) for leaf in leaves]))
+        arrays = to_arrays(vector, [type_of(np.asarray(primal(leaf))) for leaf in leaves])
+        return tree.unflatten(structure, [array[()] for array in arrays])
 
     def propagate(self, g: Callable[[Any], Any]) -> Propagated:
         """g(x) and its standard error to first order (the delta method), for each number that g gives.
@@ -209,17 +219,18 @@ class Fit:
         """
         if self.objective is None:
             raise SolveError("least_squares: the influence of data needs the function, which fits inside of jit and "
-                             "vmap, with frozen leaves and from pickles do not keep. Take ad.jacobian of the fit's "
-                             "value with respect to the data.")  # fmt: skip
+                             "vmap and from pickles do not keep. Take ad.jacobian of the fit's value with respect to "
+                             "the data.")  # fmt: skip
         leaves, structure = tree.flatten(self.optimum.value)
         types = [type_of(np.asarray(leaf)) for leaf in leaves]
         v = to_vector([np.asarray(leaf) for leaf in leaves], types)
-        free = np.asarray(self.free)
+        _, chosen = self._positions()
+        v, free = v[chosen], np.asarray(self.free)
         H = jacfwd(grad(self.objective))(v)[np.ix_(free, free)]
         J = self._dense_jacobian()
-        found = np.zeros((len(v), len(J)), dtype_of(types))
+        found = np.zeros((real_size(types), len(J)), dtype_of(types))
         pull = J[:, free].T if self.curvatures is None else J[:, free].T * np.asarray(self.curvatures[1])
-        found[free] = -np.linalg.solve(H, pull)
+        found[chosen[free]] = -np.linalg.solve(H, pull)
         if self.data_scale is not None:
             found = found * np.broadcast_to(np.asarray(self.data_scale), (len(J),))
         rows: list[Any] = []

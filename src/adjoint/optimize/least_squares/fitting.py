@@ -181,11 +181,12 @@ def _fit(
 ) -> Fit:
     n = setting.unknowns.size
     free: Any = np.ones(n, bool)
+    is_unknown = setting.parts.free
     if reports["active"] is not None:
         free = np.concatenate([np.reshape(a, (-1,)) for a in tree.leaves(reports["active"])]) == 0
     plain = not any(isinstance(leaf, TRACED) for leaf in tree.leaves((optimum, reports, args)))
     objective: Any = None
-    if plain and setting.parts.free is None:
+    if plain:
 
         def evaluate(v: Value) -> Any:
             size = setting.unknowns.scale
@@ -193,7 +194,8 @@ def _fit(
 
         objective = evaluate
     return Fit(optimum, reports["residuals"], reports["jacobian"], free, absolute, objective, pattern=pattern,
-               curvatures=reports["curvatures"])  # fmt: skip
+               curvatures=reports["curvatures"],
+               is_unknown=None if is_unknown is None else tuple(is_unknown))  # fmt: skip
 
 
 def _as_vector(residual: Any) -> Any:
@@ -271,6 +273,7 @@ def curve_fit(
     model = prepare_call(model)
     for name, data in (("x", x), ("y", y), ("sigma", sigma)):
         _refuse_gaps(name, data)
+    _refuse_other_shapes(np.shape(sigma), np.shape(y))
     if sigma is not None and not isinstance(sigma, TRACED) and not np.all(np.asarray(sigma) > 0):
         raise ValueError("curve_fit: sigma holds standard deviations, which are positive.")
 
@@ -285,6 +288,17 @@ def curve_fit(
     scale: Any = -1.0 if sigma is None else -1.0 / sigma
     object.__setattr__(fit, "data_scale", np.reshape(scale, (-1,)) if np.ndim(scale) else scale + 0.0 * fit.residual)
     return fit
+
+
+def _refuse_other_shapes(sigma: tuple[int, ...], y: tuple[int, ...]) -> None:
+    """More errors than data would make residuals of all pairs."""
+    pairs = zip(sigma[::-1], y[::-1], strict=False)
+    if len(sigma) > len(y) or any(a not in {1, b} for a, b in pairs):
+        raise ShapeError(
+            f"curve_fit: sigma has shape {sigma}, and y has {y}: it is one standard deviation, or one for each datum. "
+            "With a covariance matrix C = L Lᵀ fit solve_triangular(L, model - y, lower=True) by least_squares(…, "
+            "absolute=True)."
+        )
 
 
 def _refuse_several_parameters(model: Callable[..., Any]) -> None:
