@@ -332,3 +332,63 @@ def test_two_names_in_an_iteration_are_one_array_in_the_next_one(f: Callable[...
     np.testing.assert_allclose(ad.jit(ad.vmap(f))(stacked, steps), expected, rtol=1e-14)
     slope = (f(X, 0.2 + 1e-6) - f(X, 0.2 - 1e-6)) / 2e-6
     assert ad.jit(ad.grad(f, argnums=(0, 1)))(X, 0.2)[1] == pytest.approx(slope, abs=1e-7)
+
+
+def added_to(x, b):
+    y = x * 1.0
+    z = y
+    for _ in range(100):
+        y += b * z[-1]  # a view of what is written
+    return np.sum(y) + 3 * np.sum(z)
+
+
+def added_to_in_a_while(x, b):
+    y, n = np.zeros(3), 0
+    z, held = y[1:], {"y": y}
+    while n < 40 + 0 * b:
+        y += b * x
+        n += 1
+    return np.sum(z) + 3 * np.sum(held["y"])
+
+
+def added_to_and_assigned(x, b):
+    y = x * 1.0
+    z, n = y, 0
+    while n < 4 + 0 * b:
+        y += b
+        y = 0.5 * y
+        n += 1
+    return np.sum(y) + 3 * np.sum(z)
+
+
+def added_to_and_assigned_at_times(x, b):
+    y = x * 1.0
+    z = y
+    for n in range(20):
+        y += 0.1 * b * x
+        if y[0] > 1.3 or n == 15:
+            y = 0.5 * y
+    return np.sum(y) + 3 * np.sum(z)
+
+
+@pytest.mark.filterwarnings("ignore:jit of:UserWarning")
+@pytest.mark.parametrize("f", [added_to, added_to_in_a_while, added_to_and_assigned, added_to_and_assigned_at_times])
+def test_what_a_loop_adds_to_an_array_is_seen_by_its_other_names(f: Callable[..., Any]) -> None:
+    assert ad.jit(f)(X, 0.05) == pytest.approx(f(X, 0.05), rel=1e-12)
+    slope = (f(X, 0.05 + 1e-6) - f(X, 0.05 - 1e-6)) / 2e-6
+    assert ad.jit(ad.grad(f, argnums=1))(X, 0.05) == pytest.approx(slope, rel=1e-6)
+
+
+def test_an_array_without_other_names_is_carried_by_one_loop() -> None:
+    def f(x):
+        y = x * 1.0
+        for _ in range(60):
+            y += np.sin(x)
+            if y[0] > 5.0:
+                y = y / y[0]
+            y[1:] -= 0.01 * y[:-1]
+        return np.sum(y)
+
+    jitted = ad.jit(f)
+    assert jitted(X) == pytest.approx(f(X), rel=1e-12)
+    assert "unrolled" not in str(jitted.report())

@@ -83,6 +83,10 @@ class Region(Record):
         """Whether an object was made inside: nobody outside has it, and it may be another one afterwards."""
         return id(thing) in self._made
 
+    def read(self) -> list[Value]:
+        """The values of outer transformations, and the plain arrays, that are read inside."""
+        return [*[value for value, _ in self._atoms.values()], *[value for value, _ in self._known.values()]]
+
     def forget(self) -> None:
         """Hold outer arrays no longer: whether one is still alive elsewhere is asked."""
         self._atoms.clear()

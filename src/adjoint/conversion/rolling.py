@@ -25,6 +25,7 @@ from adjoint.conversion.carrying import Again, Carried, carried_cell
 from adjoint.conversion.growing import Growing, forget_growing
 from adjoint.conversion.iterables import Items, TracedRange
 from adjoint.conversion.joining import NoBlock
+from adjoint.conversion.lifting import refuse_or_lift
 from adjoint.conversion.log import Cell
 from adjoint.conversion.questions import as_truth
 from adjoint.conversion.regions import Region, Traced, keep_write, trace_region
@@ -32,6 +33,7 @@ from adjoint.conversion.remarks import first_sentence
 from adjoint.conversion.sharing import Origins, declare, handed_over, is_array, is_written_under_two_names
 from adjoint.conversion.stacking import Stacked, forget_stacked
 from adjoint.conversion.values import UNDEFINED, Maybe
+from adjoint.conversion.writing import TWO_NAMES, Before, keep_arrays
 from adjoint.numpy.inplace import roots, settle
 from adjoint.ops.effects import Raise
 from adjoint.ops.elementwise.weak_types import strengthened
@@ -61,12 +63,14 @@ class Rolled:
         self.variables = [Carried(name, value) for name, value in zip(names, state, strict=True)]
         self.cells: dict[Any, tuple[Cell, Carried]] = {}
         self.arrays: dict[int, tuple[Tracer, Carried]] = {}
+        self.befores: list[Before] = []
         self.origins: list[Origins] = []
 
     @property
     def carried(self) -> list[Carried]:
         """All that is carried, in order."""
-        return [*self.variables, *[c for _, c in self.cells.values()], *[c for _, c in self.arrays.values()]]
+        cells, arrays = ([c for _, c in kept.values()] for kept in (self.cells, self.arrays))
+        return [*self.variables, *cells, *arrays, *self.befores]
 
     def types(self) -> list[ArrayType]:
         """The types of the carry."""
@@ -80,6 +84,8 @@ class Rolled:
             keep_write(cell, one.inside(rest))
         for array, one in self.arrays.values():
             region.shade(array, one.inside(rest))
+        for one in self.befores:
+            one.inside(rest)
         return values
 
     def leave(self, traced: Traced) -> list[Value]:
@@ -102,15 +108,16 @@ class Rolled:
         pairs = [*zip(self.variables, traced.values, strict=True)]
         pairs += [(one, traced.cells[key][2]) for key, (_, one) in self.cells.items()]
         pairs += [(one, traced.arrays[key][1]) for key, (_, one) in self.arrays.items()]
+        pairs += [(one, one.last()) for one in self.befores]
         for one, value in pairs:
             try:
                 out += one.lasts(_as_sure(one, value))
             except Again:
                 again = True
-        if again:
-            raise Again
         named = [*self.variables, *[one for _, one in self.cells.values()]]
         slots = [s for one in named for s in one.slots if s.kind is not None]
+        if again or keep_arrays(slots, traced.region, self.befores):
+            raise Again
         if is_written_under_two_names(slots, [array for array, _ in self.arrays.values()], traced):
             raise NoBlock("an array has two names after an iteration, and is written to in the next one")
         growing = [one for _, one in self.cells.values() if isinstance(one, Growing)]
@@ -123,9 +130,9 @@ class Rolled:
     def _refuse_second_names(self) -> None:
         """A variable that is one of the arrays written to sees what is written until it is assigned: not a carry."""
         written = {id(root) for array, _ in self.arrays.values() for root in roots(array)}
-        firsts = [slot.first for one in self.variables for slot in one.slots if is_array(slot.first)]
+        firsts = [s.first for one in self.variables for s in one.slots if s.kind is not None and is_array(s.first)]
         if any(id(root) in written for first in firsts for root in roots(first)):
-            raise NoBlock("an array has two names before it, and is written to")
+            raise NoBlock(TWO_NAMES)
 
     def _find_remade(self, traced: Traced) -> None:
         """The lists and dicts that the last iteration has made, and that have one name behind the loop."""
@@ -184,15 +191,18 @@ class Rolled:
 
     def finish(self, results: Sequence[Value], block_code: CodeType) -> tuple[Any, ...]:
         """What the variables are behind the loop; cells and arrays are written."""
-        declare([(r, one.keys, one.outer) for r, one in zip(results, self.origins, strict=False)], block_code, "a loop")
         rest = iter(results)
         values = tuple(one.outside(rest) for one in self.variables)
         cells = [(cell, one.outside(rest)) for cell, one in self.cells.values()]
         arrays = [(array, one.outside(rest)) for array, one in self.arrays.values()]
+        arrays += [(one.slot.first, one.outside(rest)[0]) for one in self.befores]
         for cell, value in cells:
             keep_write(cell, value)
         for array, value in arrays:
+            if not isinstance(array, Tracer):
+                refuse_or_lift(array, "An iteration")
             settle(array, value)
+        declare([(r, one.keys, one.outer) for r, one in zip(results, self.origins, strict=False)], block_code, "a loop")
         return values
 
 
@@ -360,11 +370,7 @@ def _roll_breaking(
 
 
 def _row(array: Value, number: Any) -> Value:
-    return np.take(array, number, axis=0) if isinstance(array, Tracer) else _constant_like(number, array)[number]
-
-
-def _constant_like(number: Any, array: Value) -> Value:
-    return number._trace.constant(array)
+    return np.take(array, number, axis=0) if isinstance(array, Tracer) else number._trace.constant(array)[number]
 
 
 def _roll_range(
