@@ -1,14 +1,22 @@
 """What nobody reads of loops and branches goes; what somebody needs, iterations later, stays."""
 
+import dataclasses
+
 import numpy as np
 
 import adjoint as ad
+from adjoint.ops.control.scan import Scan
 from adjoint.program.check import check
-from adjoint.program.program import Program
+from adjoint.program.program import Equation, Program
 from adjoint.simplify.loops.liveness import prune_dead_parts
 from tests.simplify.programs import loop_of, loops_of, program_of, same_results, titles
 
 X = np.array([0.6, 0.9, 0.35])
+
+
+def _with(program: Program, old: Equation, new: Equation) -> Program:
+    equations = tuple(new if eq is old else eq for eq in program.equations)
+    return Program(program.inputs, equations, program.outputs, program.constants)
 
 
 def pruned(f, *args) -> Program:
@@ -65,6 +73,24 @@ def test_a_loop_inside_that_needs_less_frees_the_carry_around_it() -> None:
     eq = loop_of(pruned(f, X))
     assert eq.op.carries == 1
     assert loop_of(eq.op.body).op.carries == 1
+
+
+def test_rows_that_a_loop_inside_counts_by_are_needed_only_if_it_reads_no_others() -> None:
+    def f(x, a, b):
+        def outer(c, rows):
+            return ad.scan(lambda d, s: (d + np.tanh(s[1]), None), c, rows)[0], None
+
+        return ad.scan(outer, x[0], (a, b))[0]
+
+    before, arguments = program_of(f, X, np.ones((2, 4)), np.full((2, 4), 0.5))
+    outer = loop_of(before)
+    inner = loop_of(outer.op.body)
+    counting = Scan(inner.op.body, inner.op.constants, inner.op.carries, None)  # of as many iterations as rows
+    around = _with(outer.op.body, inner, dataclasses.replace(inner, op=counting))
+    scan = Scan(around, outer.op.constants, outer.op.carries, outer.op.length)
+    after = check(prune_dead_parts(_with(before, outer, dataclasses.replace(outer, op=scan))))
+    same_results(before, after, arguments, rounding=0.0)
+    assert len(loop_of(after).op.body.inputs) == 2  # the carry, and a row of b
 
 
 def test_results_and_operands_of_branches() -> None:

@@ -66,12 +66,13 @@ def prune_programs(op: Op, eq: Equation, live: set[Var]) -> Equation:
 @PRUNED.rule(Scan, While)
 def prune_loop(op: Op, eq: Equation, live: set[Var]) -> Equation:
     loop = LOOPS[op](op, eq)
-    _prune_loop(loop, live)
-    body = loop.body()
-    pruned = prune_dead_parts(body)
-    if pruned is not body:
+    while True:  # a loop inside that was pruned may read less than it was said to need
+        _prune_loop(loop, live)
+        body = loop.body()
+        pruned = prune_dead_parts(body)
+        if pruned is body:
+            return loop.close()
         loop.equations, loop.values, loop.changed = list(pruned.equations), pruned.constants, True
-    return loop.close()
 
 
 @PRUNED.rule(Cond)
@@ -173,10 +174,11 @@ def loop_inputs(op: Op, eq: Equation, live: set[Var]) -> list[Atom]:
     loop = LOOPS[op](op, eq)
     tested = _tested(loop)
     seen, _ = _needed_inside(loop, live, tested)
-    inputs = [a for v, a in (*loop.constants, *loop.scanned) if v in seen]
+    scanned = [a for v, a in loop.scanned if v in seen]
+    inputs = [a for v, a in loop.constants if v in seen]
     inputs += [c.start for c in loop.carries if c.inside in seen or c.result in live or c.tested in tested]
     inputs += [a for v, a in loop.test.constants if v in tested] if loop.test is not None else []
-    return inputs + ([a for _, a in loop.scanned[:1]] if loop.needs_rows else [])
+    return inputs + (scanned or [a for _, a in loop.scanned[:1]] if loop.needs_rows else scanned)
 
 
 @INPUTS.rule(Cond)
