@@ -58,3 +58,36 @@ def test_constraints_that_say_the_same_twice(compiled):
 
     found = (ad.jit(ad.grad(value)) if compiled else ad.grad(value))(1.0)
     np.testing.assert_allclose(found, -3.0, atol=1e-7)
+
+
+@pytest.mark.parametrize("size", [1e-12, 1e-6, 1e12])
+def test_solutions_and_derivatives_do_not_depend_on_units(size):
+    """In small units what was absolute in a tolerance made x wrong by its own size, in large ones "unbounded"."""
+    P, q, G, h = np.array([[2.0, 0.5], [0.5, 1.0]]), np.array([-1.0, -1.0]), np.array([[1.0, 1.0]]), np.array([1.0])
+    whole = lambda q, h: optimize.qp(P, q, G=G, h=h, lower=0.0)
+    money = lambda q, h: optimize.qp(size * P, size * q, G=G, h=h, lower=0.0)  # x = (¼, ¾), price 1/8
+    length = lambda q, h: optimize.qp(P / size, q, G=G, h=size * h, lower=0.0)
+    for solve, x, price in ((money, 1.0, size), (length, size, 1.0)):
+        found = solve(q, h)
+        np.testing.assert_allclose(found.value / x, [0.25, 0.75], rtol=1e-12)
+        np.testing.assert_allclose(found.multipliers.inequality / price, [0.125], rtol=1e-12)
+        moved = ad.jit(ad.jacobian(lambda q, solve=solve: solve(q, h).value))(q) / x
+        np.testing.assert_allclose(moved, ad.jacobian(lambda q: whole(q, h).value)(q), atol=1e-12)
+    least = optimize.lp(size * np.array([-1.0, -2.0]), G=G, h=h, lower=0.0)
+    np.testing.assert_allclose(least.value, [0.0, 1.0], atol=1e-12)
+    none = optimize.lp(size * np.array([-1.0, -2.0]), G=G, h=size * h, check="ignore")
+    assert none.status == "unbounded"
+    np.testing.assert_allclose(size * np.array([-1.0, -2.0]) @ none.certificate.direction, -1.0)
+
+
+def test_tolerances_that_the_iteration_does_not_reach_are_reached_by_its_active_set():
+    """The prices were 1e-5 off, with "no further progress": the last iterate is not the best one."""
+    rng = np.random.default_rng(8)
+    n, p = rng.integers(3, 6), rng.integers(2, 7)
+    for _ in range(40):
+        B, q, G, h = rng.normal(size=(n, n)), rng.normal(size=n), rng.normal(size=(p, n)), rng.random(p)
+        upper = np.concatenate([[-0.9], np.ones(n - 1)])
+        found = optimize.qp(B @ B.T, q, G=G, h=h, lower=np.full(n, -0.9), upper=upper, tol=1e-13, check="ignore")
+        if found.status != "infeasible":
+            assert found.converged
+            assert found.residual < 1e-13

@@ -22,7 +22,7 @@ from adjoint.optimize.programs.interior_point import (
     measure,
     run_interior_point,
 )
-from adjoint.optimize.statuses import CONVERGED, NOT_FINITE, RUNNING
+from adjoint.optimize.statuses import CONVERGED, MAX_ITERATIONS, NO_PROGRESS, NOT_FINITE, RUNNING
 from adjoint.program.types import Value
 
 __all__ = ["find_active", "find_weak", "net_prices", "polish", "run_warm", "weigh_rows"]
@@ -49,12 +49,17 @@ def find_active(z: Value, slack: Value, paired: int = 0) -> Value:
     return np.concatenate([active[:first], low, high])
 
 
-def net_prices(z: Value, paired: int) -> Value:
-    """Prices of which no unknown has two: what lower and upper bound have in common they do to each other."""
+def net_prices(z: Value, paired: int, active: Value | None = None) -> Value:
+    """Prices of which no unknown has two: what lower and upper bound have in common they do to each other.
+
+    Where both are active the unknown is fixed, and what is below zero for one is moved to the other.
+    """
     if not paired:
         return z
     first = z.shape[0] - 2 * paired
-    common = np.maximum(np.minimum(z[first : first + paired], z[first + paired :]), 0.0)
+    common = np.minimum(z[first : first + paired], z[first + paired :])
+    fixed = False if active is None else np.logical_and(active[first : first + paired], active[first + paired :])
+    common = np.where(fixed, common, np.maximum(common, 0.0))
     return z - np.concatenate([np.zeros(first, z.dtype), common, common])
 
 
@@ -130,15 +135,23 @@ def _follow_active(data: Program, tol: float, x: Value, y: Value, z: Value) -> S
     return loop(lambda now: both(now.code == RUNNING, now.iterations < CHANGES), step, first)
 
 
-def polish(data: Program, found: Solved, soft: Soft | None = None) -> Solved:
-    """The solution of the equations of the active set, where that is better than what the iteration gave."""
+def polish(data: Program, found: Solved, soft: Soft | None = None, tol: float = 0.0, paired: int = 0) -> Solved:
+    """The solution of the equations of the active set, where that is better than what the iteration gave.
+
+    It may be one to `tol` where the iteration did not get there.
+    """
     q = data.q
     slack = data.h - data.G @ found.x + (0.0 if soft is None else soft[1] * found.z)
-    x, y, z = _solve_active(data, found.z > slack, found.x, found.y, found.z, soft)
+    active = found.z > slack
+    x, y, z = _solve_active(data, active, found.x, found.y, found.z, soft)
+    z = net_prices(z, paired, active)
     residual = measure(data, x, y, z, soft)
     # multipliers that are zero but for rounding are zero
+    stuck = np.logical_or(found.code == NO_PROGRESS, found.code == MAX_ITERATIONS)
     good = both(found.code == CONVERGED, residual <= np.maximum(found.residual, 100 * np.finfo(q.dtype).eps))
+    good = np.logical_or(good, both(stuck, residual <= tol))
     pick = lambda new, old: either(good, new, old)
-    return found._replace(
-        x=pick(x, found.x), y=pick(y, found.y), z=pick(z, found.z), residual=pick(residual, found.residual)
-    )
+    return Solved(
+        pick(x, found.x), pick(y, found.y), pick(z, found.z), as_code(pick(CONVERGED, found.code)), found.iterations,
+        pick(residual, found.residual),
+    )  # fmt: skip

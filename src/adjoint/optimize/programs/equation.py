@@ -122,7 +122,7 @@ def _solve_all(data: Program, known: _Factors, b: Sequence[Value], adjoint: bool
 @final
 @dataclass(frozen=True)
 class ProgramEquation:
-    """∂F t = b, where θ begins with the data (A, G, P, b, h, q) and x is (y, z, x)."""
+    """∂F t = b, where θ begins with the data (A, G, P, b, h, q) and its units, and x is (y, z, x)."""
 
     watch: Watch
     paired: int = 0  # how many unknowns have both bounds, the last rows of G
@@ -134,10 +134,11 @@ class ProgramEquation:
         if all(is_plain_array(part) and not np.any(part) for part in b):
             target = residual.output_types if adjoint else residual.input_types[len(theta) :]
             return [np.zeros(t.shape, t.dtype) for t in target]  # nothing is asked, of a singular equation either
-        A, G, P, right, h, q = theta[:6]
+        A, G, P, right, h, q, tau, rho = theta[:8]
         data = Program(P, q, A, right, G, h)
         _, z, point = x
         slack = h - G @ point
+        z, slack = z / rho, slack / tau
         active = find_active(z, slack, self.paired)
         values = [A, G, P, h, *x]
         memory = memory if all(map(is_plain_array, values)) else {}
@@ -145,7 +146,7 @@ class ProgramEquation:
         if known is None or not is_same(known[0], values):
             known = (values, _factor(data, active))
             memory["factors"] = known
-        weak = self._find_weak(z, slack, h)
+        weak = self._find_weak(z, slack, h / tau)
         if weak is not None and not isinstance(weak, TRACED) and np.any(weak):
             is_direction = not adjoint and not any(isinstance(v, Tracer) for v in (*theta, *x, *b))
             if is_direction:

@@ -23,6 +23,7 @@ from adjoint.optimize.programs.certificate import Certificate, check_convex, is_
 from adjoint.optimize.programs.equation import ProgramEquation
 from adjoint.optimize.programs.foreign import has_clarabel, solve_elsewhere
 from adjoint.optimize.programs.interior_point import Program, prove, run_interior_point
+from adjoint.optimize.programs.scaling import apply_units, find_units
 from adjoint.optimize.statuses import INFEASIBLE, NOT_FINITE, UNBOUNDED
 from adjoint.program.trace import primal
 from adjoint.program.types import Value
@@ -187,11 +188,11 @@ def _residual(paired: int, z: Any, data: Any) -> Any:
     program = Program(*[data[name] for name in Program._fields])
     P, q, A, b, G, h = program
     x, y, price = z["x"], z["equality"], z["inequality"]
-    slack = h - G @ x
+    slack, (tau, rho) = h - G @ x, data["units"]
     return {
         "x": P @ x + q + A.T @ y + G.T @ price,
         "equality": A @ x - b,
-        "inequality": np.where(find_active(price, slack, paired), -slack, price),
+        "inequality": np.where(find_active(price / rho, slack / tau, paired), -slack, price),
     }
 
 
@@ -221,7 +222,8 @@ def _solve(
             title, P, q, A, b, G, h, low, high, 1e-9 if tol is None else tol, chosen, check
         )
     data, count, low, high = _standardize(title, P, q, A, b, G, h, lower, upper)
-    check_convex(title, data.P)
+    units = find_units(data)
+    check_convex(title, apply_units(data, units).P)
     tol = (1e-9 if data.q.dtype == np.float64 else 1e-4) if tol is None else float(tol)
     if not tol > 0:
         raise ValueError(f"{title}: tol is {tol}; it must be above zero.")
@@ -238,33 +240,36 @@ def _solve(
     def solver(*given: Any) -> Any:
         theta, before = given[-1], given[0] if warm is not None else None
         # in single precision the iterates lose their way before they tell which constraints press
+        tau, rho = theta["units"]
         program = Program(*[theta[name].astype(np.float64) for name in Program._fields])
+        program = apply_units(program, (tau, rho))
         near = tol if data.q.dtype == np.float64 else min(tol, 1e-6)
         with np.errstate(all="ignore"):
             if elsewhere is None:
                 if before is None:
                     found = run_interior_point(program, near, max_iterations)
                 else:
-                    known = tuple(before[name].astype(np.float64) for name in ("x", "equality", "inequality"))
-                    found = run_warm(program, near, max_iterations, *known)
+                    x, y, z = (before[name].astype(np.float64) for name in ("x", "equality", "inequality"))
+                    found = run_warm(program, near, max_iterations, x / tau, y / rho, z / rho)
             else:
                 found = solve_elsewhere(title, elsewhere, program, near)
             proof = prove(program, found)
-            found = polish(program, found)
+            found = polish(program, found, tol=near, paired=paired)
             found = found._replace(z=net_prices(found.z, paired))
-            found = found._replace(code=as_code(either(is_convex(theta["P"]), found.code, NOT_FINITE)))
+            found = found._replace(code=as_code(either(is_convex(theta["P"] * (tau / rho)), found.code, NOT_FINITE)))
             lost = (found.code == INFEASIBLE) | (found.code == UNBOUNDED) | (found.code == NOT_FINITE)
             solved = either(lost, np.nan, 0.0)
         rounded = lambda v: v.astype(data.q.dtype)
         reports = {"code": found.code, "iterations": found.iterations, "residual": rounded(found.residual),
-                   "proof": dict(zip(("x", "equality", "inequality"), map(rounded, proof), strict=True))}  # fmt: skip
-        kept = {"x": found.x, "equality": found.y, "inequality": found.z}
+                   "proof": {"x": rounded(proof[0] / rho), "equality": rounded(proof[1] / tau),
+                             "inequality": rounded(proof[2] / tau)}}  # fmt: skip
+        kept = {"x": found.x * tau, "equality": found.y * rho, "inequality": found.z * rho}
         return {name: rounded(v + solved) for name, v in kept.items()}, reports
 
     equation = ProgramEquation(Watch(f"optimize.{title}", check, has_constraints=True), paired)
     residual = partial(_residual, paired)
     function = ImplicitFunction(residual, solver, start, equation, True, f"optimize.{title}", elsewhere is not None)
-    z, reports = function(data._asdict())
+    z, reports = function({**data._asdict(), "units": units})
     x = z["x"]
     at = tree.map(primal, x)
     fun = 0.5 * np.sum(at * (primal(data.P) @ at)) + np.sum(primal(data.q) * at)
