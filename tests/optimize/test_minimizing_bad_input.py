@@ -140,6 +140,8 @@ def test_what_the_function_returns():
         optimize.minimize(lambda x: np.all(x > 0), np.zeros(2))
     with pytest.raises(ad.TreeError, match=r"fixed_point: x.*T\(x\) are trees of one structure"):
         optimize.fixed_point(lambda x: x["u"], {"u": 1.0})
+    with pytest.raises(ad.TreeError, match=r"fixed_point: x.*where the other has a dict"):
+        optimize.fixed_point(lambda x: {"u": x}, 1.0)
     solve = implicit.fixed_point(lambda x, a: 0.5 * x["u"] + a, lambda a: {"u": 2 * a})
     with pytest.raises(ad.TreeError, match=r"fixed_point: x.*T\(x\) are trees of one structure"):
         ad.grad(lambda a: solve(a)["u"])(1.0)

@@ -58,6 +58,8 @@ def subtract_like(title: str, x: Any, image: Any) -> Any:
 
 
 def _subtract_same(title: str, x: Any, image: Any) -> Any:
+    if isinstance(image, dict | list | tuple):  # below a number of x
+        raise TreeError(f"{title}: the first has a number or an array where the other has a {type(image).__name__}.")
     if np.shape(x) != np.shape(image) and np.shape(image) != ():
         raise ShapeError(f"{title}: x has shape {np.shape(x)}, and T(x) has {np.shape(image)}.")
     return x - image

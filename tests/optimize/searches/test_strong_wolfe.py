@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import adjoint as ad
-from adjoint.optimize import Armijo, StrongWolfe
+from adjoint.optimize import Armijo, HagerZhang, StrongWolfe
 from adjoint.optimize.problem import Problem, read_unknowns
 from adjoint.optimize.searches.search import Line
 from tests.optimize.functions import STANDARD
@@ -61,3 +61,12 @@ def test_a_zero_step_is_no_success():
     problem, line = line_of(lambda x: np.sum(x**2), np.array([1.0, 1.0]))
     uphill = line._replace(direction=line.gradient)  # the slope is not that of the direction
     assert not StrongWolfe().search(problem, uphill).success
+
+
+@pytest.mark.parametrize("search", [StrongWolfe, HagerZhang, Armijo])
+def test_conditions_that_no_step_fulfills_are_refused(search):
+    with pytest.raises(ValueError, match=f"{search.__name__}: sufficient is 2.0"):
+        search(sufficient=2.0)
+    other = {"shrink": 1.0} if search is Armijo else {"curvature": 1e-5}
+    with pytest.raises(ValueError, match=next(iter(other))):
+        search(**other)

@@ -9,7 +9,7 @@ import numpy as np
 
 from adjoint.linear.solvers.iteration import both, either, no
 from adjoint.optimize.problem import Problem
-from adjoint.optimize.searches.search import Found, Line
+from adjoint.optimize.searches.search import Found, Line, check_parts
 from adjoint.program.types import Value
 
 __all__ = ["Armijo"]
@@ -39,6 +39,10 @@ class Armijo:
     sufficient: float = 1e-4
     shrink: float = 0.5
     trials: int = 60
+
+    def __post_init__(self) -> None:
+        check_parts("Armijo", sufficient=self.sufficient)
+        check_parts("Armijo", shrink=self.shrink)
 
     def search(self, problem: Problem, line: Line) -> Found:
         """The step, and value and gradient after it."""

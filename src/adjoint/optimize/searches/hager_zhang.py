@@ -17,7 +17,7 @@ import numpy as np
 
 from adjoint.linear.solvers.iteration import both, either, no
 from adjoint.optimize.problem import Problem
-from adjoint.optimize.searches.search import Found, Line
+from adjoint.optimize.searches.search import Found, Line, check_parts
 from adjoint.program.types import Value
 
 __all__ = ["HagerZhang"]
@@ -60,6 +60,9 @@ class HagerZhang:
     growth: float = 5.0
     shrink: float = 0.66
     trials: int = 50
+
+    def __post_init__(self) -> None:
+        check_parts("HagerZhang", sufficient=self.sufficient, curvature=self.curvature)
 
     def search(self, problem: Problem, line: Line) -> Found:
         """The step, and value and gradient after it."""

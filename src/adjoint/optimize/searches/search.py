@@ -10,7 +10,7 @@ from adjoint.linear.solvers.iteration import both, either
 from adjoint.optimize.problem import Problem
 from adjoint.program.types import Value
 
-__all__ = ["Found", "Line", "Search", "minimize_cubic"]
+__all__ = ["Found", "Line", "Search", "check_parts", "minimize_cubic"]
 
 
 class Line(NamedTuple):
@@ -47,6 +47,15 @@ class Search(Protocol):
     def search(self, problem: Problem, line: Line) -> Found:
         """A step that fulfills the search's conditions."""
         ...
+
+
+def check_parts(title: str, **parts: float) -> None:
+    """Numbers between 0 and 1, none below the one before: no step fulfills other conditions for sure."""
+    below = 0.0
+    for name, part in parts.items():
+        if not (0.0 < part < 1.0 and below <= part):
+            raise ValueError(f"{title}: {name} is {part}; it lies between {below:g} and 1.")
+        below = part
 
 
 def minimize_cubic(a: Value, fa: Value, da: Value, b: Value, fb: Value, db: Value) -> Value:

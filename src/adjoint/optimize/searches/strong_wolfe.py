@@ -15,7 +15,7 @@ import numpy as np
 
 from adjoint.linear.solvers.iteration import both, either, no
 from adjoint.optimize.problem import Problem
-from adjoint.optimize.searches.search import Found, Line, minimize_cubic
+from adjoint.optimize.searches.search import Found, Line, check_parts, minimize_cubic
 from adjoint.program.types import Value
 
 __all__ = ["StrongWolfe"]
@@ -55,6 +55,9 @@ class StrongWolfe:
     curvature: float = 0.9
     trials: int = 40
     growth: float = 4.0
+
+    def __post_init__(self) -> None:
+        check_parts("StrongWolfe", sufficient=self.sufficient, curvature=self.curvature)
 
     def search(self, problem: Problem, line: Line) -> Found:
         """The step, and value and gradient after it."""
