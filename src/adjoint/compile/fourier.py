@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from adjoint.compile import vectors
+from adjoint.compile import spectra, vectors
 from adjoint.compile.callbacks import write_callback
 from adjoint.compile.emit import Emitter, lowers
 from adjoint.compile.expand import RULES
@@ -21,6 +21,8 @@ from adjoint.ops.arrays.rearrange import Convert
 from adjoint.ops.signal.fourier import Fourier, FromHalfSpectrum, HalfSpectrum, spectral_dtype
 from adjoint.program.program import Equation
 from adjoint.program.types import real_dtype
+
+LONG = 64  # a single line of so many numbers is cut into lines that go side by side
 
 
 @RULES.rule(Fourier)
@@ -50,7 +52,68 @@ def _half_rule(eq: Equation) -> Callable[..., Any] | None:
 @lowers(Fourier, strided=True)
 def write_fourier(emitter: Emitter, op: Fourier, eq: Equation) -> None:
     """Z_k = Σ_j x_j exp(∓2πi jk/n) along one axis."""
-    _write(emitter, eq, op.axes[0] if len(op.axes) == 1 else None, "fft" if op.sign < 0 else "ifft")
+    if not _write_side_by_side(emitter, op, eq):
+        _write(emitter, eq, op.axes[0] if len(op.axes) == 1 else None, "fft" if op.sign < 0 else "ifft")
+
+
+def _write_side_by_side(emitter: Emitter, op: Fourier, eq: Equation) -> bool:
+    """By code of our own, several lines side by side; False where NumPy's loop is better or can do what this cannot."""
+    x, out = emitter.view(eq.inputs[0]), eq.outputs[0].type
+    if len(op.axes) != 1 or x.dtype != out.dtype or emitter.shared.standalone or 0 in out.shape:
+        return False
+    (axis,), real, own = op.axes, real_dtype(out.dtype), strides_of(out.shape)
+    n, others = out.shape[axis], [a for a in range(out.ndim) if a != axis]
+    if spectra.radices_of(n) is None:
+        return False
+    shape, (ins, outs) = collapse([out.shape[a] for a in others], [[s[a] for a in others] for s in (x.strides, own)])
+    along = x.strides[axis], own[axis]
+    if not shape or shape[-1] < spectra.lanes_of(real) // 2:
+        stages = spectra.halves_of(n) if n >= LONG and along == (1, 1) else None
+        if stages is None:
+            return False
+    else:
+        stages = None
+        if not all(1 in pair for pair in zip(along, (ins[-1], outs[-1]), strict=True)):
+            return False
+    f, flip = emitter.f, int(op.sign > 0)
+
+    def transform(
+        length: int, lines: int, here: Value, there: Value, room: Value, table: Value, *distances: int
+    ) -> None:
+        names = spectra.names_of(real, length)
+        emitter.shared.symbols.update({name: spectra.address(name) for name in names})
+        plan, roots = (f.module.name_data(name) for name in names[1:])
+        sizes = [f.index(number) for number in (lines, length, *distances, flip)]
+        f.call(names.function, "void", here, there, room, roots, plan, table, *sizes, declared=True)
+
+    room = emitter.allocate(spectra.workspace(real, max(stages or (n,))))
+    between = emitter.allocate(n * out.dtype.itemsize if stages else 0)
+    nothing = Value("null", "ptr")
+
+    def walk(k: int, here: Value, there: Value) -> None:
+        if k < len(shape) - (stages is None):
+            with f.loop(f.index(0), f.index(shape[k])) as i:
+                moved = [
+                    f.element(p, f.mul(i, f.index(s[k] * out.dtype.itemsize)), "i8")
+                    for p, s in ((here, ins), (there, outs))
+                ]
+                walk(k + 1, *moved)
+        elif stages is None:
+            transform(n, shape[-1], here, there, room, nothing, along[0], ins[-1], along[1], outs[-1])
+        else:
+            rows, columns = stages
+            name = spectra.stages_name(real, rows, columns)
+            emitter.shared.symbols[name] = spectra.address(name)
+            table = f.module.name_data(name)
+            transform(rows, columns, here, between, room, table, columns, 1, columns, 1)
+            transform(columns, rows, between, there, room, nothing, 1, columns, rows, 1)
+
+    walk(0, x.pointer, emitter.pointer(eq.outputs[0]))
+    for buffer in (room, between):
+        emitter.free(buffer)
+    emitter.shared.work += emitter.times * (1.5 * out.size * math.log2(n + 1) + 100)
+    emitter.shared.steps.append(f"Fourier transform of length {n}, {math.prod(shape)} times")
+    return True
 
 
 @lowers(HalfSpectrum, strided=True)
