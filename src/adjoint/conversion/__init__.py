@@ -5,7 +5,7 @@
 | find | source | a function | its node in the syntax tree of its file |
 | analyze | names | statements | what is written, read, live, surely assigned |
 | lower | jumps | return, break, continue | flags |
-| rewrite | rewriting, blocks | calls, stores; if, while, for | calls of the functions below |
+| rewrite | rewriting, blocks, patterns | calls, stores; if, while, for; match | calls of the functions below |
 | bind | forms | a node | a function with the same globals, cells and defaults |
 
 What rewritten code calls: `calls` (which function is called instead), `stores` (attributes, items, variables, with a

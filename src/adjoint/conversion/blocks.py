@@ -30,6 +30,7 @@ from adjoint.conversion.names import (
     shared_across_blocks,
     walk_scope,
 )
+from adjoint.conversion.patterns import matched
 from adjoint.conversion.rewriting import ExpressionRewriter, catches_division, cell_name, clone_expression, helper
 from adjoint.conversion.source import FunctionNode
 
@@ -195,7 +196,7 @@ class FunctionRewriter(ExpressionRewriter):
             statement.items = [self.visit(item) for item in statement.items]
             statement.body = inner(statement.body)
         elif isinstance(statement, ast.Match):
-            statement.subject = self.matched(statement)
+            statement.subject = matched(statement, self.new_name, self.visit)
             for case in statement.cases:
                 case.guard = self.visit(case.guard) if case.guard is not None else None
                 case.body = inner(case.body)

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from adjoint.conversion.jumps import assign, at, read
+from adjoint.conversion.patterns import matched
 from adjoint.conversion.source import SCOPES_OF_EXPRESSIONS
 
 # calls of these see the frame that they stand in, or are nothing that we answer for
@@ -237,22 +238,11 @@ class ExpressionRewriter(ast.NodeTransformer):
         return node
 
     def visit_Match(self, node: ast.Match) -> Any:
-        """A match that stays what it is. Patterns are no expressions, and stay as they are."""
-        node.subject = self.matched(node)
+        node.subject = matched(node, self.new_name, self.visit)
         for case in node.cases:
-            case.guard = self.asked(self.visit(case.guard)) if case.guard is not None else None
+            case.guard = None if case.guard is None else self.asked(self.visit(case.guard))
             case.body = self.visit_all(case.body)
         return node
-
-    def matched(self, node: ast.Match) -> ast.expr:
-        """The subject of a match; the classes of its patterns are named first, as they take traced values."""
-        named: list[ast.expr] = []
-        for pattern in [p for case in node.cases for p in ast.walk(case.pattern) if isinstance(p, ast.MatchClass)]:
-            name = self.new_name("class")
-            named.append(ast.NamedExpr(ast.Name(name, ast.Store()), helper("class", pattern.cls, like=pattern)))
-            pattern.cls = at(read(name), pattern)
-        subject = self.visit(node.subject)
-        return helper("last", *named, subject, like=node.subject) if named else subject
 
     def tried(self, node: ast.Try, body: list[ast.stmt]) -> ast.stmt:
         """The body of a try, which knows that it is one."""
@@ -393,11 +383,8 @@ def as_key(index: ast.expr) -> ast.expr:
     """What stands in brackets, as an argument: slices are calls of `slice`."""
     if isinstance(index, ast.Slice):
         bounds = [part if part is not None else ast.Constant(None) for part in (index.lower, index.upper, index.step)]
-        return (
-            at(ast.Call(read("slice"), bounds, []), index)
-            if hasattr(index, "lineno")
-            else ast.Call(read("slice"), bounds, [])
-        )
+        made = ast.Call(read("slice"), bounds, [])
+        return at(made, index) if hasattr(index, "lineno") else made
     if isinstance(index, ast.Tuple):
         return at(ast.Tuple([as_key(part) for part in index.elts], ast.Load()), index)
     return index
