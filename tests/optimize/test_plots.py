@@ -43,3 +43,12 @@ def test_points_that_are_not_finite_stay_white_and_three_unknowns_are_refused():
     three = optimize.minimize(lambda x: np.sum(x**2), np.ones(3))
     with pytest.raises(ad.ShapeError, match="3 numbers"):
         optimize.contours(lambda x: np.sum(x**2), three)
+
+
+def test_batch_elements_share_a_color_and_a_legend():
+    f = lambda x: np.sum(np.cosh(x - 1.0))
+    found = ad.vmap(lambda x: optimize.minimize(f, x, history=True))(np.array([[0.0, 3.0], [1.0, -2.0]]))
+    axes = found.plot()
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["fun", "residual", "step"]
+    assert len(axes.lines) == 6
+    assert len({line.get_color() for line in axes.lines}) == 3

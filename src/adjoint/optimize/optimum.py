@@ -133,10 +133,11 @@ class Optimum(Answer):
             raise ValueError(f"{self.method}: nothing was kept of the iterations. Ask for it: history=True.")
         axes = plt.subplots()[1] if axes is None else axes
         count = int(np.max(np.asarray(self.iterations))) + 1
-        for name in ("fun", "residual", "step"):
+        for number, name in enumerate(("fun", "residual", "step")):
             entries = np.asarray(self.history[name])[..., :count]
-            entries = entries - np.nanmin(entries) if name == "fun" else entries
-            axes.semilogy(np.moveaxis(np.where(entries > 0, entries, np.nan), -1, 0), label=name)
+            entries = entries - np.nanmin(entries, axis=-1, keepdims=True) if name == "fun" else entries
+            lines = np.reshape(np.where(entries > 0, entries, np.nan), (-1, entries.shape[-1]))
+            axes.semilogy(lines.T, color=f"C{number}")[0].set_label(name)  # one color for all batch elements
         if hasattr(self.certificate, "draw"):
             self.certificate.draw(axes, count)
         axes.set_xlabel("iteration")
