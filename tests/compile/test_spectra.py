@@ -33,7 +33,7 @@ def functions(bits):
 
 
 @pytest.mark.parametrize("dtype", ["complex128", "complex64"])
-@pytest.mark.parametrize("n", [2, 3, 4, 5, 8, 30, 36, 75, 128])
+@pytest.mark.parametrize("n", [2, 3, 4, 5, 8, 30, 36, 75, 128, 98])
 def test_lines_are_the_sums(functions, bits, n, dtype):
     """Of 1 to 19 lines, that lie as rows or as columns; nothing is written beside them."""
     real = np.dtype(dtype).char.lower()
@@ -69,7 +69,7 @@ def transform(loaded, real, x, result, sign):
 def test_compiled_transforms(dtype):
     """Single lines in two stages, stacks along every axis, several axes, transposed arrays; other lengths by NumPy."""
     tight = 1e-14 if dtype == "complex128" else 3e-6
-    shapes = [(64,), (1000,), (4096,), (67,), (2, 90), (40, 12), (3, 20, 16), (16, 2, 3, 5), (7, 11)]
+    shapes = [(64,), (1000,), (4096,), (67,), (1470,), (2, 90), (40, 12), (3, 20, 16), (16, 2, 3, 5), (7, 11)]
 
     def f(*xs):
         out = []

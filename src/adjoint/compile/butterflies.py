@@ -1,10 +1,11 @@
-"""Fourier transforms of length 2, 3, 4 and 5 of complex numbers in vectors.
+"""Fourier transforms of small lengths, of complex numbers in vectors.
 
 For elements a₀ … aᵣ₋₁ each function has b_j = Σ_k a_k exp(-2πi j k / r).
 """
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 
@@ -48,26 +49,31 @@ def _two(c: Pairs, a: Sequence[Pair]) -> list[Pair]:
     return [c.add(a[0], a[1]), c.sub(a[0], a[1])]
 
 
-def _three(c: Pairs, a: Sequence[Pair]) -> list[Pair]:
-    total, turned = c.add(a[1], a[2]), c.turn(c.scale(c.sub(a[1], a[2]), math.sqrt(0.75)))
-    middle = c.fma(total, -0.5, a[0])
-    return [c.add(a[0], total), c.add(middle, turned), c.sub(middle, turned)]
-
-
 def _four(c: Pairs, a: Sequence[Pair]) -> list[Pair]:
     even, odd = c.add(a[0], a[2]), c.add(a[1], a[3])
     left, right = c.sub(a[0], a[2]), c.turn(c.sub(a[1], a[3]))
     return [c.add(even, odd), c.add(left, right), c.sub(even, odd), c.sub(left, right)]
 
 
-def _five(c: Pairs, a: Sequence[Pair]) -> list[Pair]:
-    (c1, s1), (c2, s2) = ((math.cos(t), math.sin(t)) for t in (0.4 * math.pi, 0.8 * math.pi))
-    near, far = c.add(a[1], a[4]), c.add(a[2], a[3])
-    across, along = c.sub(a[1], a[4]), c.sub(a[2], a[3])
-    first, second = c.fma(far, c2, c.fma(near, c1, a[0])), c.fma(far, c1, c.fma(near, c2, a[0]))
-    one, two = c.turn(c.fma(along, s2, c.scale(across, s1))), c.turn(c.fma(along, -s1, c.scale(across, s2)))
-    whole = c.add(a[0], c.add(near, far))
-    return [whole, c.add(first, one), c.add(second, two), c.sub(second, two), c.sub(first, one)]
+def _odd(c: Pairs, a: Sequence[Pair]) -> list[Pair]:
+    """a_k and a_{r-k} have the same cosines, and sines of opposite signs."""
+    radix = len(a)
+    half = range(1, radix // 2 + 1)
+    sums = [c.add(a[k], a[radix - k]) for k in half]
+    differences = [c.sub(a[k], a[radix - k]) for k in half]
+    whole = functools.reduce(c.add, sums, a[0])
+    results = [whole] * radix
+    for j in half:
+        angles = [2 * math.pi * (j * k % radix) / radix for k in half]
+        even, odd = a[0], c.scale(differences[0], math.sin(angles[0]))
+        for total, angle in zip(sums, angles, strict=True):
+            even = c.fma(total, math.cos(angle), even)
+        for difference, angle in zip(differences[1:], angles[1:], strict=True):
+            odd = c.fma(difference, math.sin(angle), odd)
+        results[j], results[radix - j] = c.add(even, c.turn(odd)), c.sub(even, c.turn(odd))
+    return results
 
 
-BUTTERFLIES: dict[int, Callable[[Pairs, Sequence[Pair]], list[Pair]]] = {2: _two, 3: _three, 4: _four, 5: _five}
+BUTTERFLIES: dict[int, Callable[[Pairs, Sequence[Pair]], list[Pair]]] = {
+    2: _two, 3: _odd, 4: _four, 5: _odd, 7: _odd,
+}  # fmt: skip

@@ -1,4 +1,4 @@
-"""Fourier transforms: NumPy's loops in C, of any length, along one axis after the other."""
+"""Fourier transforms along one axis after the other: by code of our own, or NumPy's loops in C, of any length."""
 
 # A primitive's parameters are read by its class.
 # pyright: basic
@@ -6,8 +6,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
+
+import numpy as np
 
 from adjoint.compile import spectra, vectors
 from adjoint.compile.callbacks import write_callback
@@ -17,12 +19,14 @@ from adjoint.compile.ir import Value
 from adjoint.compile.ufunc_loops import find_loop
 from adjoint.compile.ufuncs import call_loop, collapse
 from adjoint.compile.views import strides_of
-from adjoint.ops.arrays.rearrange import Convert
+from adjoint.ops.arrays.rearrange import Complex, Convert
 from adjoint.ops.signal.fourier import Fourier, FromHalfSpectrum, HalfSpectrum, spectral_dtype
 from adjoint.program.program import Equation
 from adjoint.program.types import real_dtype
 
 LONG = 64  # a single line of so many numbers is cut into lines that go side by side
+SIDE_BY_SIDE = 4  # lines
+PAIRED = 512  # real numbers: for fewer, what is done beside the transform costs more than it saves
 
 
 @RULES.rule(Fourier)
@@ -44,9 +48,63 @@ def _axis_by_axis(op: Fourier, x: Any) -> Any:
 
 @RULES.rule(HalfSpectrum, FromHalfSpectrum)
 def _half_rule(eq: Equation) -> Callable[..., Any] | None:
+    op: Any = eq.op
     dtype = spectral_dtype(eq.inputs[0].type.dtype)
-    wanted = real_dtype(dtype) if isinstance(eq.op, HalfSpectrum) else dtype
-    return None if eq.inputs[0].type.dtype == wanted else lambda op, x: op(Convert(wanted)(x))
+    wanted = real_dtype(dtype) if isinstance(op, HalfSpectrum) else dtype
+    convert = (lambda x: x) if eq.inputs[0].type.dtype == wanted else Convert(wanted)
+    real = (eq.inputs[0] if isinstance(op, HalfSpectrum) else eq.outputs[0]).type.shape
+    if _goes_by_pairs(real, op.axis):
+        by_pairs = _spectrum_by_pairs if isinstance(op, HalfSpectrum) else _signal_by_pairs
+        return lambda op, x: by_pairs(op.axis, real[op.axis], convert(x))
+    return None if eq.inputs[0].type.dtype == wanted else lambda op, x: op(convert(x))
+
+
+def _goes_by_pairs(shape: Sequence[Any], axis: int) -> bool:
+    """Whether a real signal is worth a complex one of half the length."""
+    n, size = shape[axis], math.prod(shape)
+    if type(size) is not int or n % 2 or size < PAIRED or spectra.radices_of(n // 2) is None:
+        return False
+    return size // n >= SIDE_BY_SIDE or (n // 2 >= LONG and spectra.halves_of(n // 2) is not None)
+
+
+def _parts(x: Any, axis: int, *spans: slice) -> list[Any]:
+    """Parts of an array along an axis."""
+    return [x[(slice(None),) * axis + (span,)] for span in spans]
+
+
+def _turns(n: int, count: int, x: Any, axis: int) -> Any:
+    """exp(-2πi k / n) along an axis, for k < count."""
+    turns = spectra.turns(np.arange(count), n, np.float64) @ np.array([1, 1j])
+    return turns.astype(x.dtype).reshape(-1, *[1] * (x.ndim - axis - 1))
+
+
+def _spectrum_by_pairs(axis: int, n: int, x: Any) -> Any:
+    """Half the spectrum X of n real numbers, from that of the complex ones z_j = x_2j + i x_(2j+1):
+
+    X_k = (Z_k + conj(Z_(m-k))) / 2 - i exp(-2πi k / n) (Z_k - conj(Z_(m-k))) / 2,   m = n / 2, Z_m = Z_0.
+    """
+    z = Fourier((axis,), -1)(Complex()(*_parts(x, axis, slice(0, None, 2), slice(1, None, 2))))
+    z = np.concatenate([z, *_parts(z, axis, slice(0, 1))], axis=axis)
+    mirrored = np.conj(np.flip(z, axis))
+    return 0.5 * (z + mirrored) - 0.5j * _turns(n, n // 2 + 1, z, axis) * (z - mirrored)
+
+
+def _signal_by_pairs(axis: int, n: int, x: Any) -> Any:
+    """n real numbers from half their spectrum X: with x_m-k for the other half, the same backwards,
+
+    Z_k = (X_k + conj(X_(m-k))) + i exp(2πi k / n) (X_k - conj(X_(m-k))),   z_j = x_2j + i x_(2j+1);
+
+    the imaginary parts of X_0 and X_m, which are none in such a spectrum, do not count.
+    """
+    m, real = n // 2, lambda part: Complex()(np.real(part), np.zeros_like(np.real(part)))
+    first, middle, last = _parts(x, axis, slice(0, 1), slice(1, m), slice(m, m + 1))
+    x = np.concatenate([real(first), middle, real(last)], axis=axis)
+    ahead, behind = _parts(x, axis, slice(0, m), slice(1, m + 1))
+    mirrored = np.conj(np.flip(behind, axis))
+    z = (ahead + mirrored) + 1j * np.conj(_turns(n, m, x, axis)) * (ahead - mirrored)
+    z = Fourier((axis,), 1)(z)
+    pairs = np.stack([np.real(z), np.imag(z)], axis=axis + 1)
+    return np.reshape(pairs, (*x.shape[:axis], n, *x.shape[axis + 1 :]))
 
 
 @lowers(Fourier, strided=True)

@@ -26,7 +26,7 @@ from adjoint.compile.machine import Loaded, vector_bits
 from adjoint.compile.vectors import transpose
 
 NAME = "adjoint_spectrum_"
-RADICES = (4, 2, 3, 5)
+RADICES = (4, 2, 3, 5, 7)
 SCALARS = {"float32": "float", "float64": "double"}
 
 
@@ -53,10 +53,11 @@ def halves_of(n: int) -> tuple[int, int] | None:
     return (first, n // first) if 4 * first * first >= n else None
 
 
-def _roots(positions: Any, n: int, dtype: Any) -> Any:
+def turns(positions: Any, n: int, dtype: Any) -> Any:
     """cos and -sin of 2π k / n side by side, of angles of less than one turn."""
     angles = (positions % n).astype(np.longdouble) * (2 * np.arccos(np.longdouble(-1)) / n)
-    return np.stack([np.cos(angles), -np.sin(angles)], axis=-1).astype(dtype)
+    pairs = np.stack([np.cos(angles), -np.sin(angles)], axis=-1)
+    return np.where(np.abs(pairs) < 1e-18, 0, pairs).astype(dtype)  # of quarter turns
 
 
 @cache
@@ -69,11 +70,11 @@ def _table(name: str) -> Any:
         return np.array([len(passes), *passes], np.int64)
     if kind == "stages":  # exp(-2πi k j / n) between the two stages
         rows, columns = lengths
-        return np.ascontiguousarray(_roots(np.outer(np.arange(rows), np.arange(columns)), rows * columns, dtype))
+        return np.ascontiguousarray(turns(np.outer(np.arange(rows), np.arange(columns)), rows * columns, dtype))
     parts, length = [], lengths[0]
     for radix in radices_of(length) or ():
         powers = np.outer(np.arange(length // radix), np.arange(1, radix))
-        parts.append(_roots(powers, length, dtype).ravel())
+        parts.append(turns(powers, length, dtype).ravel())
         length //= radix
     return np.concatenate(parts)
 
