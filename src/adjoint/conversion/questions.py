@@ -43,12 +43,15 @@ def in_program() -> bool:
 def is_undecided(x: Value) -> bool:
     """Whether the value of a traced number is not known now: it is a variable of a program, or one of a batch."""
     while isinstance(x, Tracer):
-        if isinstance(x, RecordTracer):
-            return x._value is None
-        if isinstance(x, BatchTracer) and x._mapped and x._trace.in_program:
+        if is_unknown(x) or (isinstance(x, BatchTracer) and x._mapped and x._trace.in_program):
             return True
         x = x._value
     return False
+
+
+def is_unknown(x: Tracer) -> bool:
+    """Whether this is a variable of a program; a record may also carry values along, which may be variables below."""
+    return isinstance(x, RecordTracer) and x._value is None
 
 
 def becomes_branch(predicate: Any) -> bool:
@@ -73,14 +76,14 @@ def becomes_loop(going: Any) -> bool:
 
 def bottom_trace(x: Value) -> Any:
     """The trace of the recorded variable that a traced value stands on."""
-    while isinstance(x, Tracer) and not isinstance(x, RecordTracer):
+    while isinstance(x, Tracer) and not is_unknown(x):
         x = x._value
     return x._trace if isinstance(x, RecordTracer) else None
 
 
 def is_of_batch(x: Value) -> bool:
     """Whether batch elements stand between a value and the record: each has its own truth."""
-    while isinstance(x, Tracer) and not isinstance(x, RecordTracer):
+    while isinstance(x, Tracer) and not is_unknown(x):
         if isinstance(x, BatchTracer) and x._mapped:
             return True
         x = x._value
