@@ -58,18 +58,28 @@ TINY = 512  # multiplications
 
 def code_length(eq: Equation) -> int:
     """How long the machine code of an equation is, in that of elementwise ones."""
+    if isinstance(eq.op, Pointwise):
+        return 1
     if eq.op.several and (inner := eq.op.programs()):
-        return 1 + sum(code_length(e) for p in inner.values() for e in p.equations)
+        return 1 + sum(map(program_length, inner.values()))
     price = cost(eq)
     if math.isinf(price):
         return DECOMPOSITION
     return PRODUCT if isinstance(eq.op, MatMul | Einsum) and price > 0.5 * TINY else 1
 
 
+def program_length(program: Program) -> int:
+    """How long the machine code of a program is; found once."""
+    length = program.__dict__.get("_code_length")
+    if length is None:
+        length = program.__dict__["_code_length"] = sum(map(code_length, program.equations))
+    return length
+
+
 def is_as_long(program: Program, least: int) -> bool:
     """Whether the machine code of a program is as long as that of so many equations."""
     length = len(program.equations)
-    return length >= least or (DECOMPOSITION * length >= least and sum(map(code_length, program.equations)) >= least)
+    return length >= least or (DECOMPOSITION * length >= least and program_length(program) >= least)
 
 
 @COSTS.rule(Pointwise)
