@@ -47,6 +47,7 @@ def expand_program(program: Program) -> Program:
         return renamed.get(atom, atom) if isinstance(atom, Var) else atom
 
     booleans = {eq.outputs[0]: eq.inputs[0] for eq in program.equations if _is_indicator(eq)}
+    factors: dict[Any, Sequence[Atom]] = {}  # of a matrix, which what is written out may factor again
 
     for eq in program.equations:
         inputs = tuple(now(a) for a in eq.inputs)
@@ -57,6 +58,8 @@ def expand_program(program: Program) -> Program:
         changed = changed or rule is not None or op is not eq.op
         if rule is None:
             equations.append(Equation(op, inputs, eq.outputs, eq.location, eq.scope, eq.quiet, eq.pulled))
+            if op.several and not op.programs():
+                factors.setdefault((op, inputs), eq.outputs)
             continue
         several = eq.op.several
         body, _ = record_program(
@@ -68,6 +71,11 @@ def expand_program(program: Program) -> Program:
         constants.update(body.constants)
         for inner in body.equations:
             own = tuple(operands.get(a, a) if isinstance(a, Var) else a for a in inner.inputs)
+            if (known := factors.get((inner.op, own))) is not None:
+                operands.update(zip(inner.outputs, known, strict=True))
+                continue
+            if inner.op.several and not inner.op.programs():
+                factors[inner.op, own] = inner.outputs
             equations.append(Equation(inner.op, own, inner.outputs, eq.location, eq.scope, True, eq.pulled))
         for var, result in zip(eq.outputs, body.outputs, strict=True):
             renamed[var] = operands.get(result, result) if isinstance(result, Var) else result
