@@ -1,5 +1,7 @@
 """Norms and condition numbers: NumPy's values for every order, derivatives, and zero at the origin."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -88,3 +90,10 @@ def test_integers_become_floats() -> None:
 def test_wrong_calls_raise(call) -> None:
     with pytest.raises(ValueError):
         ad.jvp(call, (array(2, 2),), (array(2, 2),))
+
+
+@pytest.mark.parametrize("p", [None, -2])
+def test_the_condition_of_zero_is_infinite_in_compiled_code_too(p: Any) -> None:
+    x = np.stack([np.zeros((2, 2)), np.diag([1.0, 4.0]), np.diag([1.0, 0.0])])
+    with np.errstate(all="ignore"):
+        np.testing.assert_allclose(ad.jit(lambda x: linalg.cond(x, p))(x), linalg.cond(x, p))

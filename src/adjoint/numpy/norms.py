@@ -122,5 +122,7 @@ def cond(x: Value, p: Any = None) -> Value:
         raise np.linalg.LinAlgError("cond is not defined on empty arrays")
     if p is None or p in (2, -2):
         s = np.linalg.svd(x, compute_uv=False)
-        return s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
+        ratio = s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
+        is_zero = np.logical_and(np.isnan(ratio), np.logical_not(np.any(np.isnan(x), axis=(-2, -1))))
+        return np.where(is_zero, ratio.dtype.type(np.inf), ratio)  # 0 / 0, as NumPy has it
     return norm(x, p, (-2, -1)) * norm(np.linalg.inv(x), p, (-2, -1))

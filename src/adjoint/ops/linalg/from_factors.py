@@ -36,7 +36,7 @@ def sign_and_logarithm(packed: Value, pivots: Value) -> tuple[Value, Value]:
     if u.dtype.kind == "c":
         signs = np.where(np.equal(sizes, 0), u, u / np.where(np.equal(sizes, 0), sizes.dtype.type(1), sizes))
     else:
-        signs = np.sign(u)
+        signs = np.where(np.less(u, 0), -np.ones((), u.dtype), np.not_equal(u, 0))  # that of NaN is one, as in NumPy
     sign = _sign_of_exchanges(packed, pivots) * np.prod(signs, axis=-1)
     return sign, np.sum(np.log(sizes), axis=-1)
 
