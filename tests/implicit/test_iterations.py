@@ -53,4 +53,37 @@ def test_picard_ends_where_the_last_digits_go_round():
     x = implicit.fixed_point(lambda x, a: np.sqrt(a + x), x0=1.0)
     assert_allclose([x(2.0), ad.grad(x)(2.0)], [2.0, 1 / 3], rtol=1e-14)
     away = implicit.fixed_point(lambda x, a: 2 * x + a, x0=1.0)
-    assert not np.isfinite(away(1.0)) or abs(away(1.0)) > 1e100
+    with pytest.warns(implicit.DerivativeWarning, match="does not settle"):
+        assert not abs(away(1.0)) < 1e100
+
+
+LOST = {
+    "no root": (implicit.root(lambda x, a: x * x + a, x0=1.0), "no root"),
+    "two equations without a root": (implicit.root(lambda x, a: x * x + a, x0=np.ones(2)), "no root"),
+    "no number": (implicit.root(lambda x, a: x * x - np.nan * a, x0=1.0), "no root"),
+    "a maximum": (implicit.argmin(lambda x, a: x**4 - a * x * x, x0=0.0), "no minimum"),
+    "no minimum": (implicit.argmin(lambda x, a: a * np.exp(-x), x0=0.5), "no minimum"),
+    "a line": (implicit.argmin(lambda x, a: a * np.sum(x), x0=np.ones(2)), "no minimum"),
+    "a map that stretches": (implicit.fixed_point(lambda x, a: 2.0 * x + a, x0=0.0), "does not settle"),
+    "a map that hardly contracts": (implicit.fixed_point(lambda x, a: 0.99999 * x + a, x0=0.0), "does not settle"),
+}
+
+
+@pytest.mark.parametrize("name", LOST)
+def test_what_is_not_found_is_said_to_whoever_asks_for_x_alone(name):
+    solve, words = LOST[name]
+    with pytest.warns(implicit.DerivativeWarning, match=words):
+        solve(1.0)
+    with pytest.warns(implicit.DerivativeWarning, match=words):
+        ad.jit(ad.vmap(solve))(np.array([1.0, 1.0]))
+
+
+def test_nothing_is_said_of_roots_that_are_hard_to_find():
+    """Warnings are errors here: double roots, roots at zero, equations that several points solve, start at the root."""
+    assert abs(implicit.root(lambda x, a: (x - a) ** 2, x0=1.0)(2.0) - 2.0) < 1e-6
+    assert abs(implicit.root(lambda x, a: a * x**3, x0=1.0)(2.0)) < 1e-6
+    found = implicit.root(lambda x, a: np.stack([x[0] + x[1] - a, 2 * x[0] + 2 * x[1] - 2 * a]), x0=np.zeros(2))(1.0)
+    assert_allclose(found, [0.5, 0.5])
+    assert implicit.root(lambda x, a: x - a, x0=2.0)(2.0) == 2.0
+    assert_allclose(implicit.argmin(lambda x, a: (x[0] - a) ** 2, x0=np.zeros(2))(1.0), [1.0, 0.0])
+    assert np.isnan(implicit.root(lambda x, a: x - a, x0=2.0, check="ignore")(np.nan))

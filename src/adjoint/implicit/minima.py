@@ -76,7 +76,7 @@ def argmin(
         return unroll_solver(differentiate, None, solver, x0, title)
     need_start(title, solver, x0)
     equation = equation_for(title, facts, linear, differentiate, check)
-    found = newton_descent(f) if solver is None else solver
+    found = newton_descent(f, Watch(title, check)) if solver is None else solver
     return ImplicitFunction(conditions.stationary(f), found, x0, equation, has_aux, title)
 
 

@@ -84,7 +84,8 @@ def root(
         return unroll_solver(differentiate, None, solver, x0, title)
     need_start(title, solver, x0)
     equation = equation_for(title, facts, linear, differentiate, check)
-    return ImplicitFunction(F, newton_root(F) if solver is None else solver, x0, equation, has_aux, title)
+    found = newton_root(F, Watch(title, check)) if solver is None else solver
+    return ImplicitFunction(F, found, x0, equation, has_aux, title)
 
 
 @user_facing
@@ -122,4 +123,5 @@ def make_fixed_point(
     need_start(title, solver, x0)
     equation = equation_for(title, facts, linear, differentiate, check)
     F = conditions.fixed_point(T)
-    return ImplicitFunction(F, picard(T) if solver is None else solver, x0, equation, has_aux, title)
+    found = picard(T, Watch(title, check)) if solver is None else solver
+    return ImplicitFunction(F, found, x0, equation, has_aux, title)
