@@ -52,6 +52,18 @@ def test_every_method_takes_sparse_jacobians(method, f):
         assert abs(run(50.0, "sparse") - run(50.0, "dense")) < 1e-7
 
 
+def test_derivatives_of_stages_use_the_band_without_python():
+    plain = lambda k: end(k, heat, "sparse", "kvaerno3")[3]
+    compiled = ad.jit(ad.grad(plain))
+    assert abs(compiled(50.0) - (plain(50.001) - plain(49.999)) / 0.002) < 1e-6
+    assert "spsolve" not in str(compiled.report())
+
+
+def test_derivatives_are_exact_for_a_pattern_that_lacks_entries():
+    gradients = [ad.grad(lambda k, j=j: end(k, heat, j)[3])(5.0) for j in (np.eye(N), "dense")]
+    np.testing.assert_allclose(*gradients, rtol=1e-6)
+
+
 def form(f, jacobian="auto"):
     _, layout = read_state("solve", "y0", START)
     traced = trace_function("solve", "f", f, layout, Arguments((50.0,)))

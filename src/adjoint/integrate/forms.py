@@ -5,17 +5,20 @@
               the reverse Cuthill-McKee order leaves few diagonals
     free      no J: products with it, and GMRES
 
-A form is a constant of the program; J and the factors are values that a method carries over its steps.
+A form is a constant of the program; J and the factors are values that a method carries over its steps. `equation`
+solves with ∂F/∂x of another F at its solution, for derivatives: exactly, and with its transpose.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, final
 
 import numpy as np
 
-from adjoint.api.gradients import jvp, vmap
+from adjoint.api.gradients import jvp, vjp, vmap
 from adjoint.api.jacobians import jacfwd
 from adjoint.linear.solvers.methods import gmres
 from adjoint.ops.linalg.banded import BandedSolve
@@ -23,6 +26,7 @@ from adjoint.ops.linalg.decompose import LU
 from adjoint.ops.linalg.solve import TriangularSolve
 from adjoint.ops.linalg.sparse_solve import SparseSolve
 from adjoint.program.types import Value
+from adjoint.sparse.coloring import color
 
 __all__ = ["DENSE", "FREE", "Dense", "Free", "Sparse", "SparsePattern"]
 
@@ -56,6 +60,11 @@ class Dense:
         column = np.take(b, order)[:, None]
         half = TriangularSolve(lower=True, unit=True)(packed, column)
         return TriangularSolve(lower=False)(packed, half)[:, 0]
+
+    def equation(self, F: Callable[[Value], Value], x: Value, b: Value, adjoint: bool) -> Value:
+        """∂F/∂x t = b, or with the transposed matrix."""
+        matrix = jacfwd(F)(x)
+        return np.linalg.solve(matrix.T if adjoint else matrix, b)
 
     def radius(self, J: Value) -> Value:
         """A bound of |λ|."""
@@ -99,6 +108,7 @@ class Sparse:
     order: tuple[int, ...] = ()
     low: int = 0
     up: int = 0
+    is_whole: bool = True  # no entry is missing, as one may in a pattern that is given
 
     @property
     def name(self) -> str:
@@ -106,31 +116,52 @@ class Sparse:
 
     def jacobian(self, f: Any, t: Value, y: Value) -> Value:
         """The entries of ∂f/∂y."""
+        return self._entries(lambda y: f.implicit(t, y), y)
+
+    def _entries(self, F: Callable[[Value], Value], x: Value) -> Value:
         coloring = self.pattern.coloring
-        push = lambda v: jvp(lambda y: f.implicit(t, y), (y,), (v,))[1]
-        return coloring.values(vmap(push)(coloring.seeds("right", y.dtype)))
+        push = lambda v: jvp(F, (x,), (v,))[1]
+        return coloring.values(vmap(push)(coloring.seeds("right", x.dtype)))
 
     def factors(self, f: Any, c: Value, J: Value) -> tuple[Value, ...]:
         """The entries of M - c J, in the order of the band or of the pattern."""
+        return (self._laid(self._mass(f, J) - c * J, False),)
+
+    def solve(self, f: Any, factors: tuple[Value, ...], b: Value) -> Value:
+        """x; SuperLU's factors are remembered by the entries."""
+        return self._solved(factors[0], b, False)
+
+    def equation(self, F: Callable[[Value], Value], x: Value, b: Value, adjoint: bool) -> Value:
+        """∂F/∂x t = b, or with the transposed matrix, for an F with this pattern."""
+        return self._solved(self._laid(self._entries(F, x), adjoint), b, adjoint)
+
+    def stacked(self, count: int) -> Sparse:
+        """The form of a matrix whose count × count blocks all have the pattern."""
+        return _stacked(self, count)
+
+    def _laid(self, W: Value, transposed: bool) -> Value:
+        """The entries of a matrix, or of its transpose, by diagonals if it is a band."""
         p = self.pattern
-        W = self._mass(f, J) - c * J
         if not self.order:
-            return (W,)
+            return W
         point = np.empty(p.size, np.int64)
         point[np.array(self.order)] = np.arange(p.size)
         i, j = point[p.rows], point[p.columns]
         band = np.zeros((self.low + self.up + 1, p.size), W.dtype) + 0 * W[0]
-        band[self.up + i - j, j] = W
-        return (band,)
+        if transposed:
+            band[self.low + j - i, i] = W
+        else:
+            band[self.up + i - j, j] = W
+        return band
 
-    def solve(self, f: Any, factors: tuple[Value, ...], b: Value) -> Value:
-        """x; SuperLU's factors are remembered by the entries."""
-        p, (W,) = self.pattern, factors
+    def _solved(self, laid: Value, b: Value, transposed: bool) -> Value:
+        p = self.pattern
         if not self.order:
-            return SparseSolve(p.size)(W, b[:, None], p.rows, p.columns)[:, 0]
+            rows, columns = (p.columns, p.rows) if transposed else (p.rows, p.columns)
+            return SparseSolve(p.size)(laid, b[:, None], rows, columns)[:, 0]
         order = np.array(self.order)
-        back = np.argsort(order)
-        return np.take(BandedSolve(self.low, self.up)(W, np.take(b, order)[:, None])[:, 0], back)
+        solver = BandedSolve(self.up, self.low) if transposed else BandedSolve(self.low, self.up)
+        return np.take(solver(laid, np.take(b, order)[:, None])[:, 0], np.argsort(order))
 
     def radius(self, J: Value) -> Value:
         """A bound of |λ|: the largest sum of a row."""
@@ -147,6 +178,19 @@ class Sparse:
         if M is not None:
             return M.astype(J.dtype)[p.rows, p.columns]
         return (p.rows == p.columns).astype(J.dtype)
+
+
+@lru_cache(maxsize=16)
+def _stacked(form: Sparse, count: int) -> Sparse:
+    """Rows and columns of one unknown in all blocks stand side by side in the band."""
+    from scipy.sparse import csr_array, kron
+
+    n = form.pattern.size
+    whole = csr_array(kron(np.ones((count, count), bool), form.pattern.coloring.pattern.astype(bool)))
+    whole.sort_indices()
+    order = tuple(block * n + i for i in form.order for block in range(count))
+    low, up = (count * width + count - 1 if order else 0 for width in (form.low, form.up))
+    return Sparse(SparsePattern(color(whole, "column")), order, low, up, form.is_whole)
 
 
 @final
@@ -172,6 +216,11 @@ class Free:
 
         tight = 1e-8 if b.dtype == np.float64 else 1e-5
         return gmres(W, b, tol=tight).value
+
+    def equation(self, F: Callable[[Value], Value], x: Value, b: Value, adjoint: bool) -> Value:
+        """∂F/∂x t = b, or with the transposed matrix, by GMRES."""
+        product = (lambda v: vjp(F, x)[1](v)[0]) if adjoint else (lambda v: jvp(F, (x,), (v,))[1])
+        return gmres(product, b, tol=1e-12 if b.dtype == np.float64 else 1e-6).value
 
     def radius(self, J: Value) -> Value:
         return np.float64(0.0)

@@ -57,7 +57,7 @@ def choose_form(title: str, jacobian: Any, method: Any, system: System, masses: 
         if known is None:
             return DENSE
         entries = entries + _as_sparse(known)
-    return _form(entries, isinstance(jacobian, str) and jacobian == "auto")
+    return _form(entries, isinstance(jacobian, str) and jacobian == "auto", isinstance(jacobian, str))
 
 
 def _as_sparse(matrix: Any) -> Any:
@@ -66,7 +66,7 @@ def _as_sparse(matrix: Any) -> Any:
     return csr_array(np.asarray(matrix) != 0)
 
 
-def _form(entries: Any, is_auto: bool) -> Any:
+def _form(entries: Any, is_auto: bool, is_whole: bool) -> Any:
     from scipy.sparse import csr_array, eye_array
     from scipy.sparse.csgraph import reverse_cuthill_mckee
 
@@ -74,7 +74,7 @@ def _form(entries: Any, is_auto: bool) -> Any:
     whole = csr_array((entries + eye_array(n, dtype=bool)).astype(bool))
     whole.sum_duplicates()
     whole.sort_indices()
-    key = (n, whole.indices.tobytes(), whole.indptr.tobytes(), is_auto)
+    key = (n, whole.indices.tobytes(), whole.indptr.tobytes(), is_auto, is_whole)
     if key in _found:
         return _found[key]
     coloring = color(whole, "column")
@@ -87,7 +87,11 @@ def _form(entries: Any, is_auto: bool) -> Any:
         low, up = int(max(distance.max(), 0)), int(max(-distance.min(), 0))
         pattern = SparsePattern(coloring)
         is_band = low + up + 1 <= DIAGONALS
-        form = Sparse(pattern, tuple(order.tolist()), low, up) if is_band else Sparse(pattern)
+        form = (
+            Sparse(pattern, tuple(order.tolist()), low, up, is_whole)
+            if is_band
+            else Sparse(pattern, (), 0, 0, is_whole)
+        )
     _remember(key, form)
     return form
 

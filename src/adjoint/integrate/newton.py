@@ -15,13 +15,10 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from adjoint.api.control_flow import cond, while_loop
-from adjoint.api.gradients import jvp, vjp
-from adjoint.api.jacobians import jacfwd
 from adjoint.implicit.equation import Stacked
 from adjoint.implicit.sparse_equation import factor_sparse
 from adjoint.integrate.derivative import detach, record_flat, types_of
 from adjoint.integrate.forms import Sparse
-from adjoint.linear.solvers.methods import gmres
 from adjoint.ops.implicit_solve import Equation, ImplicitSolve
 from adjoint.program.program import Program, interpret
 from adjoint.program.types import Value
@@ -154,9 +151,9 @@ def renewing(
 @final
 @dataclass(frozen=True)
 class StageEquation:
-    """∂F/∂x t = b for the derivative of a stage: dense, sparse by its pattern, or by products alone."""
+    """∂F/∂x t = b for the derivative of a stage, in the form that equations of the method have."""
 
-    form: str
+    form: Any
 
     def solve(
         self, residual: Program, theta: Sequence[Value], x: Sequence[Value], b: Sequence[Value], adjoint: bool,
@@ -164,13 +161,13 @@ class StageEquation:
     ) -> list[Value]:  # fmt: skip
         F = lambda v: interpret(residual, [*theta, v])[0]
         (point,), (right,) = x, b
-        if self.form == "sparse":
-            return [factor_sparse(residual, theta, x).solve(right, "T" if adjoint else "N")]
-        if self.form == "free":
-            product = (lambda v: vjp(F, point)[1](v)[0]) if adjoint else (lambda v: jvp(F, (point,), (v,))[1])
-            return [gmres(product, right, tol=1e-12 if right.dtype == np.float64 else 1e-6).value]
-        matrix = jacfwd(F)(point)
-        return [np.linalg.solve(matrix.T if adjoint else matrix, right)]
+        form = self.form
+        if isinstance(form, Sparse):
+            if not form.is_whole:  # the iteration may have gone without some entries, the derivative may not
+                return [factor_sparse(residual, theta, x).solve(right, "T" if adjoint else "N")]
+            count = right.shape[0] // form.pattern.size
+            form = form if count == 1 else form.stacked(count)
+        return [form.equation(F, point, right, adjoint)]
 
     def batched(self, residual: Program, mapped: tuple[bool, ...], size: int) -> Equation:
         return Stacked(self, residual, mapped, size)
@@ -190,7 +187,4 @@ def solution_of(f: Any, F: Callable[..., Value], inputs: Sequence[Value], x: Val
     program, captured = record_flat(residual, types_of([*inputs, *theta, x]))
     assert not captured
     solver, _ = record_flat(lambda *flat: [flat[-1]], types_of([*inputs, *theta, x]))
-    kind = f.form.name if f.form.name in ("dense", "free") else "sparse"
-    equation = StageEquation(kind)
-    assert isinstance(f.form, Sparse) == (kind == "sparse")
-    return ImplicitSolve(program, solver, equation, 1)(*inputs, *theta, x)[0]
+    return ImplicitSolve(program, solver, StageEquation(f.form), 1)(*inputs, *theta, x)[0]
