@@ -67,3 +67,11 @@ def test_pinskers_inequality():
     inside = certificates.strong_convexity(negentropy, np.full(3, 0.3), norm=1, radius=0.2)
     assert float(inside) >= 1.0 / (0.9 + 0.2 * np.sqrt(3))
     assert float(certificates.strong_convexity(negentropy, np.full(3, 1e3), norm=1, radius=1.0)) < 1e-2
+
+
+def test_divergences_of_distributions_with_zeros():
+    half, one = np.array([0.5, 0.5]), np.array([1.0, 0.0])
+    np.testing.assert_allclose(certificates.pinsker(one, half), (0.5, np.log(2.0)))
+    assert certificates.pinsker(half, one)[1] == np.inf
+    with pytest.raises(ValueError, match="q is no distribution"):
+        certificates.pinsker(half, np.array([0.5, 0.7]))

@@ -91,3 +91,17 @@ def test_bounds_are_drawn():
     found = optimize.minimize(bowl, np.ones(2), method=optimize.GradientDescent(step_size=1.0), history=True)
     axes = certificates.check_bounds(found, 1.0, 0.0, distance=2**0.5, mu=0.1).plot()
     assert len(axes.lines) == 3
+
+
+def test_rates_where_the_best_value_is_not_known():
+    """Against the last value 1/t looks linear: what is still to come is told by the steps."""
+    t = np.arange(1.0, 60.0)
+    squared = 1 + np.exp(-(2.0 ** t[:6]))
+    for values, kind, number in ((2 + 1 / t, "sublinear", 1.0), (t**-0.5, "sublinear", 0.5),
+                                 (3 + 0.9**t, "linear", 0.9), (squared, "superlinear", 2.0)):  # fmt: skip
+        found = certificates.rate(values)
+        assert found.kind == kind
+        np.testing.assert_allclose(found.number, number, rtol=0.1)
+    np.testing.assert_allclose(
+        certificates.rate(3 + 0.97**t).iterations_for(1e-6), np.log(1e-6) / np.log(0.97), rtol=0.01
+    )

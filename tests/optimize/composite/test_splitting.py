@@ -25,3 +25,9 @@ def test_two_terms_at_once_and_a_term_of_a_map():
     exact = lambda lam: proximal.total_variation(lam).prox(x)
     np.testing.assert_allclose(solve(0.6), exact(0.6), atol=1e-8)
     np.testing.assert_allclose(ad.jacobian(solve)(0.6), ad.jacobian(exact)(0.6), atol=1e-7)
+
+
+def test_the_unknowns_of_single_precision_stay_so_whatever_the_matrix_has():
+    q = np.array([0.5, -0.2], np.float32)
+    method = optimize.ADMM(proximal.l1(0.1), np.eye(2))
+    assert optimize.minimize(lambda w: 0.5 * np.sum((w - q) ** 2), 0 * q, method=method).value.dtype == np.float32

@@ -210,3 +210,35 @@ def test_bad_input() -> None:
         optimize.minimize(f, x0, subject_to=equality(lambda x: x[0] * 1j))
     with pytest.raises(ad.ShapeError, match="has 3 numbers, and it returns 2"):
         optimize.minimize(f, x0, subject_to=between(np.zeros(3), lambda x: x, np.ones(3)))
+
+
+@pytest.mark.parametrize("method", ["sqp", "interior point", "augmented lagrangian"])
+def test_ranges_without_some_ends_and_with_equal_ones(method):
+    """An end that is infinite was taken for a number; ends that are equal had prices without bound."""
+    target = np.array([3.0, 3.0, 0.5, 2.0])
+    ends = np.array([-np.inf, 0.0, 1.0, 0.0]), np.array([1.0, np.inf, 1.0, 1.0])
+    rule = optimize.between(ends[0], lambda x: 1.0 * x, ends[1])
+    found = optimize.minimize(lambda x: np.sum((x - target) ** 2), np.zeros(4), subject_to=rule, method=method)
+    assert found.converged
+    np.testing.assert_allclose(found.value, [1.0, 3.0, 1.0, 1.0], atol=1e-6)
+    np.testing.assert_allclose(found.multipliers.equality, [-1.0], atol=1e-6)  # of the third
+    np.testing.assert_allclose(found.multipliers.inequality, [0, 0, 0, 4.0, 0, 2.0], atol=1e-6)
+
+
+def test_ends_of_ranges_that_are_traced_may_be_infinite():
+    def nearest(lower):
+        rule = optimize.between(lower, lambda x: 1.0 * x, np.array([1.0, np.inf]))
+        return optimize.minimize(lambda x: np.sum((x - 3.0) ** 2), np.zeros(2), subject_to=rule).value
+
+    found = ad.jit(nearest)(np.array([-np.inf, 4.0]))
+    np.testing.assert_allclose(found, [1.0, 4.0], atol=1e-6)
+
+
+def test_constraints_that_return_no_numbers_are_refused():
+    f = lambda x: np.sum(x**2)
+    for rule, error, words in ((lambda x: None, TypeError, "returned None"), (lambda x: x <= 1, TypeError, "c - b")):
+        with pytest.raises(error, match=words):
+            optimize.minimize(f, np.ones(2), subject_to=optimize.inequality(rule))
+    for ends, words in (((np.nan, 1.0), "lower has NaN"), ((np.inf, None), "nothing lies between")):
+        with pytest.raises(ValueError, match=words):
+            optimize.between(ends[0], lambda x: x, ends[1])

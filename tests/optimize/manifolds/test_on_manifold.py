@@ -122,3 +122,16 @@ def test_bad_input_is_refused():
         manifolds.stiefel().project(np.ones((2, 3)))
     with pytest.raises(AdjointError, match="manifolds for a"):
         manifolds.product({"a": manifolds.sphere()}).project({"b": np.ones(2)})
+
+
+def test_directions_that_do_not_fall_in_the_next_frame_begin_anew():
+    """Conjugate directions were searched although the value rose along them, and the method gave up far away."""
+    for seed, the, width in ((7, manifolds.sphere(), 1), (9, manifolds.grassmann(), 2)):
+        rng = np.random.default_rng(seed)
+        B = rng.normal(size=(6, 6))
+        B = B + B.T
+        start = rng.normal(size=(6, width))
+        trace = lambda X, B=B: np.sum(X * (B @ X))
+        found = optimize.minimize(trace, start[:, 0] if width == 1 else start,
+                                  method=optimize.OnManifold(the, optimize.ConjugateGradients()))  # fmt: skip
+        np.testing.assert_allclose(found.fun, np.sum(np.linalg.eigvalsh(B)[:width]), atol=1e-12)

@@ -13,6 +13,7 @@ from adjoint import tree
 from adjoint.api.gradients import grad
 from adjoint.api.jacobians import jacobian
 from adjoint.optimize.certificates.convexity import sample_points
+from adjoint.program.trace import TRACED, primal
 
 __all__ = ["Constant", "bregman", "check_sandwich", "lipschitz", "pinsker", "smoothness", "strong_convexity"]
 
@@ -178,7 +179,14 @@ def pinsker(p: Any, q: Any) -> tuple[Any, Any]:
     ad.optimize.certificates.pinsker(np.array([0.5, 0.5]), np.array([0.3, 0.7]))  # → (0.08, 0.0871766935…)
     ```
     """
+    for name, v in (("p", p), ("q", q)):
+        known = primal(v)
+        if not isinstance(known, TRACED) and not (np.all(np.asarray(known) >= 0) and np.isclose(np.sum(known), 1.0)):
+            raise ValueError(
+                f"certificates.pinsker: {name} is no distribution: its numbers are not negative, and sum to 1."
+            )
     here = p > 0
-    ratio = np.where(here, p, 1.0) / np.where(here, q, 1.0)
-    divergence = np.sum(np.where(here, p * np.log(ratio), 0.0))
+    both = np.logical_and(here, q > 0)
+    ratio = np.where(both, p, 1.0) / np.where(both, q, 1.0)
+    divergence = np.sum(np.where(both, p * np.log(ratio), np.where(here, np.inf, 0.0)))
     return 0.5 * np.sum(np.abs(p - q)) ** 2, divergence

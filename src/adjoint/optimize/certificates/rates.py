@@ -41,7 +41,8 @@ class Rate:
 def rate(history: Any, best: float | None = None) -> Rate:
     """How fast values fall to `best`: sublinear, linear or superlinear, from the ratios of errors in a row.
 
-    `history` is that of an `Optimum`, or a sequence of values; without `best` the last value stands for it.
+    `history` is that of an `Optimum`, or a sequence of values; without `best` the steps from one value to the next tell
+    how fast they fall and where to, or the last value stands for it where they do not fall steadily.
 
     ```python
     ad.optimize.certificates.rate(0.5 ** np.arange(30.0), best=0.0).number  # → 0.5
@@ -50,12 +51,39 @@ def rate(history: Any, best: float | None = None) -> Rate:
     """
     values = np.asarray(history["fun"] if isinstance(history, dict) else history, float)
     values = values[np.isfinite(values)]
-    errors = values - (values[-1] if best is None else best)
-    floor = 1e-14 * max(abs(values[0]), 1e-300) if best is None or best != 0 else 0.0
-    keep = np.flatnonzero(errors <= floor)
-    errors = errors[: keep[0]] if len(keep) else errors
+    size = max(abs(values[0]), 1e-300) if len(values) else 0.0
+    if best is None:
+        steps = _above(-np.diff(values), 1e-14 * size)
+        if len(steps) >= 6:
+            return _follow_steps(values, steps)
+    errors = values - (values[-1:] if best is None else best)
+    errors = _above(errors, 1e-14 * size if best is None or best != 0 else 0.0)
     if len(errors) < 4:
         raise ValueError(f"certificates.rate: {len(errors)} errors are above rounding; a rate shows from four on.")
+    return Rate(*_classify(errors), errors)
+
+
+def _above(values: np.ndarray, floor: float) -> np.ndarray:
+    """Those before the first one that is not above what rounding makes."""
+    ends = np.flatnonzero(values <= floor)
+    return values[: ends[0]] if len(ends) else values
+
+
+def _follow_steps(values: np.ndarray, steps: np.ndarray) -> Rate:
+    """Steps fall like ρ^t with errors that do, like t^-(α+1) with errors like t^-α; the rest is yet to come."""
+    kind, number = _classify(steps)
+    rest = 0.0
+    if kind == "linear" and number < 1.0:
+        rest = steps[-1] * number / (1.0 - number)
+    if kind == "sublinear":
+        number -= 1.0
+        rest = steps[-1] * len(steps) / number if number > 0 else 0.0
+    errors = values[: len(steps) + 1] - values[len(steps)] + rest
+    return Rate(kind, number, errors[errors > 0])
+
+
+def _classify(errors: np.ndarray) -> tuple[str, float]:
+    """The kind and its number."""
     logs, t = np.log(errors), np.arange(1.0, len(errors) + 1)
     falls = -np.diff(logs)
     half = len(falls) // 2
@@ -65,13 +93,13 @@ def rate(history: Any, best: float | None = None) -> Rate:
     last, before = np.mean(falls[-quarter:]), np.mean(falls[-2 * quarter : -quarter])
     if late > 2.0 * max(early, 1e-12) and last > 1.3 * before and last > np.log(2.0):
         order = np.polyfit(logs[:-1], logs[1:], 1)[0] if len(logs) > 4 else logs[-1] / logs[-2]
-        return Rate("superlinear", float(order), errors)
+        return "superlinear", float(order)
     tail = slice(len(errors) // 4, None)
     straight, power = (np.polyfit(axis[tail], logs[tail], 1, full=True) for axis in (t, np.log(t)))
     misfit = [float(fit[1][0]) if len(fit[1]) else 0.0 for fit in (straight, power)]
     if misfit[1] < misfit[0] and late < 0.8 * early:
-        return Rate("sublinear", float(-power[0][0]), errors)
-    return Rate("linear", float(np.exp(straight[0][0])), errors)
+        return "sublinear", float(-power[0][0])
+    return "linear", float(np.exp(straight[0][0]))
 
 
 @final

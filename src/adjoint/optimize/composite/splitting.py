@@ -191,7 +191,7 @@ class ADMM(_Split):
             return np.eye(n, dtype=dtype)
         if self.A.ndim != 2 or self.A.shape[1] != n:
             raise ValueError(f"ADMM: A has shape {self.A.shape}, and x {n} numbers.")
-        return self.A
+        return self.A.astype(dtype)
 
     def start(self, problem: Problem, v: Value) -> Value:
         """x0: the term is one of A x."""

@@ -31,20 +31,40 @@ class Constraint:
         """(what must be zero, what must not be above zero), as vectors."""
         zero: list[Value] = []
         below: list[Value] = []
-        lower, upper = self.lower, self.upper
-        for leaf in tree.leaves(self.function(x, *args)):
+        found = self.function(x, *args)
+        if found is None:
+            raise TypeError(f"minimize: the constraint {self.name} returned None; does it end with return?")
+        for leaf in tree.leaves(found):
             c = leaf if isinstance(leaf, TRACED) else np.asarray(leaf)
-            if not hasattr(c, "dtype") or c.dtype.kind not in "fiub":
-                raise DtypeError(f"minimize: the constraint {self.name} returned {c!r}; it returns real numbers.")
+            if not hasattr(c, "dtype") or c.dtype.kind not in "fiu":
+                hint = " It returns what must not be above zero: not c <= b, but c - b." if c.dtype.kind == "b" else ""
+                raise DtypeError(f"minimize: the constraint {self.name} returned {c!r}; it returns real numbers.{hint}")
             c = np.reshape(c * 1.0, (-1,))
-            if lower is upper and lower is not None:
-                zero.append(c - _bound(self.name, lower, c))
+            lower, upper = (None if b is None else _bound(self.name, b, c) for b in (self.lower, self.upper))
+            if self.lower is self.upper and lower is not None:
+                zero.append(c - lower)
                 continue
+            same = False if lower is None or upper is None else lower == upper
+            if not isinstance(same, TRACED) and np.any(same):  # some of them are equations
+                same = np.broadcast_to(same, c.shape)
+                zero.append((c - lower)[np.flatnonzero(same)])
+                rest = np.flatnonzero(~same)
+                c, lower, upper = (
+                    c[rest],
+                    np.broadcast_to(lower, same.shape)[rest],
+                    np.broadcast_to(upper, same.shape)[rest],
+                )
             if lower is not None:
-                below.append(_bound(self.name, lower, c) - c)
+                below.append(_unless_infinite(lower, lower - c))
             if upper is not None:
-                below.append(c - _bound(self.name, upper, c))
+                below.append(_unless_infinite(upper, c - upper))
         return zero, below
+
+
+def _unless_infinite(bound: Value, c: Value) -> Value:
+    """What must not be above zero: -1 where there is no bound."""
+    free = np.isinf(bound)
+    return np.where(free, -1.0, c) if isinstance(free, TRACED) or np.any(free) else c
 
 
 def _bound(name: str, bound: Any, c: Value) -> Value:
@@ -96,6 +116,11 @@ def between(lower: Any, function: Callable[..., Any], upper: Any) -> Constraint:
     ```
     """
     name = _named(function, "between")
+    for side, bound, never in (("lower", lower, np.inf), ("upper", upper, -np.inf)):
+        if bound is not None and not isinstance(bound, TRACED) and not np.all(np.asarray(bound) != never):
+            raise ValueError(f"optimize.between: {side} is {never} somewhere, so that nothing lies between them.")
+        if bound is not None and not isinstance(bound, TRACED) and np.any(np.isnan(bound)):
+            raise ValueError(f"optimize.between: {side} has NaN; None or an infinite one is no bound.")
     plain = not any(isinstance(v, TRACED) for v in (lower, upper)) and lower is not None and upper is not None
     if plain:
         low, high = np.asarray(lower), np.asarray(upper)

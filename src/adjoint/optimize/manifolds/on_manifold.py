@@ -14,6 +14,7 @@ import numpy as np
 
 from adjoint import tree
 from adjoint.implicit import conditions
+from adjoint.linear.solvers.iteration import either, norm
 from adjoint.optimize.composite.objective import Composite
 from adjoint.optimize.iteration import as_code
 from adjoint.optimize.manifolds.manifold import Manifold
@@ -115,6 +116,11 @@ class OnManifold(Composite):
         fresh = self.method.init(lifted, zero)
         problem.counts = lifted.counts
         learned = {name: getattr(inner, name) for name in fresh._fields if name not in AT_POINT}
+        if "direction" in learned:  # the frame turns with the point: what fell need not fall in the new one
+            d, g = learned["direction"], fresh.gradient
+            falls = np.vdot(g, d) < -1e-10 * norm(g) * norm(d)
+            learned["direction"] = either(falls, d, fresh.direction)
+            learned["fresh"] = np.logical_or(np.logical_not(falls), learned["fresh"])
         return x, self._at(problem, x, fresh._replace(**learned))
 
     def done(self, problem: Problem, x: Value, state: _State) -> Value:
