@@ -74,7 +74,7 @@ pictures: $(VENV)/demo.stamp
 	@echo tools/guide.py; $(ONE_THREAD) $(BIN)/python tools/guide.py
 
 bench: $(BENCH)/bench.stamp
-	@for file in benchmarks/*.py; do echo; echo "== $$file"; $(BENCH)/bin/python $$file || exit 1; done
+	@for file in benchmarks/*.py; do echo; echo "== $$file"; PYTHONPATH=. $(BENCH)/bin/python $$file || exit 1; done
 	$(BENCH)/bin/python -m benchmarks.peers --write
 
 bench-quick: $(BENCH)/bench.stamp
