@@ -44,16 +44,13 @@ class Constraint:
             if self.lower is self.upper and lower is not None:
                 zero.append(c - lower)
                 continue
-            same = False if lower is None or upper is None else lower == upper
-            if not isinstance(same, TRACED) and np.any(same):  # some of them are equations
-                same = np.broadcast_to(same, c.shape)
-                zero.append((c - lower)[np.flatnonzero(same)])
-                rest = np.flatnonzero(~same)
-                c, lower, upper = (
-                    c[rest],
-                    np.broadcast_to(lower, same.shape)[rest],
-                    np.broadcast_to(upper, same.shape)[rest],
-                )
+            if lower is not None and upper is not None:
+                same = np.broadcast_to(lower == upper, c.shape)
+                if not isinstance(same, TRACED) and np.any(same):  # some of them are equations
+                    zero.append((c - lower)[np.flatnonzero(same)])
+                    rest = np.flatnonzero(~same)
+                    lower, upper = (np.broadcast_to(bound, c.shape)[rest] for bound in (lower, upper))
+                    c = c[rest]
             if lower is not None:
                 below.append(_unless_infinite(lower, lower - c))
             if upper is not None:
