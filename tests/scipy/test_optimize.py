@@ -105,10 +105,40 @@ def test_the_refusal_names_the_remedy():
 
 def test_the_door():
     assert adjoint.scipy.optimize.brentq is optimize.brentq
-    assert optimize.Bounds is so.Bounds
+    assert optimize.NonlinearConstraint is so.NonlinearConstraint
+    assert isinstance(optimize.Bounds(0.0, 1.0), so.Bounds)
     assert {"brentq", "line_search", "OptimizeResult"} <= set(dir(optimize))
     with pytest.raises(AttributeError, match="neither has"):
         optimize.no_such_solver
     code = "import adjoint, sys; from adjoint import scipy; print('scipy.optimize' in sys.modules)"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.split() == ["False"]
+
+
+BOWL = lambda x: (x[0] - 1.0) ** 2 + 0.5 * (x[1] - x[0]) ** 2
+LIMITS = {
+    # x₁ ≤ a / 2: x₀ = (2 + x₁) / 3
+    "Bounds": (lambda a: so.minimize(BOWL, [0.0, 0.0], bounds=so.Bounds([-1, -1], [2.0, a / 2])).x, [1 / 6, 1 / 2]),
+    # x₀ + x₁ = a: 3 x₀ = 2 + x₁ + λ/… , by elimination x₀ = (1 + a) / 3
+    "LinearConstraint": (
+        lambda a: so.minimize(BOWL, [0.0, 0.0], constraints=so.LinearConstraint([[1.0, 1.0]], a, a), tol=1e-12).x,
+        [1 / 3, 2 / 3],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LIMITS)
+def test_limits_in_scipys_classes(name):
+    """Lists with traced numbers in them; equal limits are one equation, of which no part is weakly active."""
+    solve, expected = LIMITS[name]
+    for derivative in (ad.jacobian(solve), ad.jit(ad.jacobian(solve)), ad.jacfwd(solve)):
+        np.testing.assert_allclose(derivative(1.1), expected, rtol=1e-6)
+
+
+def test_a_traced_matrix_of_constraints():
+    """x₀ and x₁ with a x₀ + x₁ = 1, by elimination."""
+    solve = lambda a: so.minimize(BOWL, [0.0, 0.0], constraints=so.LinearConstraint([[a, 1.0]], 1.0, 1.0), tol=1e-12).x[
+        0
+    ]
+    closed = lambda a: (2 + (1 + a)) / (2 + (1 + a) ** 2)
+    assert ad.grad(solve)(1.1) == pytest.approx(ad.grad(closed)(1.1), rel=1e-5)

@@ -10,6 +10,7 @@ from typing import Any
 
 import scipy.optimize as _theirs
 
+from adjoint.optimize.scipy_names.bounds import Bounds, LinearConstraint
 from adjoint.optimize.scipy_names.fits import (
     curve_fit,
     least_squares,
@@ -67,6 +68,8 @@ from adjoint.optimize.scipy_names.rosenbrock import rosen, rosen_der, rosen_hess
 from adjoint.scipy.passing import passed
 
 __all__ = [
+    "Bounds",
+    "LinearConstraint",
     "anderson",
     "basinhopping",
     "bisect",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 import scipy.optimize
 
 from adjoint import tree
+from adjoint.base.source import user_facing
 from adjoint.conversion.driver import prepare
 from adjoint.implicit import conditions
 from adjoint.implicit.constraints import Constraints
@@ -22,6 +24,8 @@ from adjoint.program.types import ArrayType, Value
 from adjoint.scipy.arguments import array
 
 __all__ = [
+    "Bounds",
+    "LinearConstraint",
     "bounded",
     "constrained_equation",
     "is_traced_in",
@@ -37,6 +41,21 @@ __all__ = [
 
 theirs: Any = scipy.optimize
 Function = Callable[..., Any]
+
+
+@user_facing
+@functools.wraps(theirs.Bounds, updated=())
+def Bounds(lb: Any = -np.inf, ub: Any = np.inf, keep_feasible: Any = False) -> Any:  # noqa: N802
+    return theirs.Bounds(array(lb), array(ub), keep_feasible)
+
+
+@user_facing
+@functools.wraps(theirs.LinearConstraint, updated=())
+def LinearConstraint(A: Any, lb: Any = -np.inf, ub: Any = np.inf, keep_feasible: Any = False) -> Any:  # noqa: N802
+    made = theirs.LinearConstraint(A if hasattr(A, "toarray") else array(A), array(lb), array(ub), keep_feasible)
+    if ub is lb:  # an equation, whatever the value is
+        made.ub = made.lb
+    return made
 
 
 def pairs_of(bounds: Any, count: int) -> tuple[Any, Any] | None:
