@@ -179,3 +179,12 @@ def test_the_value_has_its_derivative_where_the_solution_is_not_unique() -> None
     np.testing.assert_allclose(ad.grad(value, argnums=(0, 1))(2.0, 3.0), (3.0, 2.0), atol=1e-7)
     np.testing.assert_allclose(ad.jit(ad.vmap(ad.grad(value)))(np.array([2.0, 1.0]), np.array([3.0, 4.0])), [3.0, 4.0],
                                atol=1e-7)  # fmt: skip
+
+
+@pytest.mark.parametrize("size", [1e-9, 1e9])
+def test_the_units_of_the_unknowns_do_not_matter(size):
+    """‖(x - 1, y + 2)‖ ≤ r with x ≥ 2 in units of `size`: in small ones x was 1e-4 of its size off."""
+    A = np.concatenate([-np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]), [[-1.0, 0.0, 0.0]]])
+    right, cones = np.array([0.0, -1.0, 2.0, -2.0]), [("second order", 3), ("nonnegative", 1)]
+    solve = lambda size: optimize.conic(np.diag([1.0, 1.0, 0.0]) / size, np.eye(3)[2], A, size * right, cones).value
+    np.testing.assert_allclose(solve(size) / size, solve(1.0), rtol=1e-9)

@@ -68,3 +68,19 @@ def test_bad_input() -> None:
         optimize.qp(P, q, A=A, b=np.ones(2))
     with pytest.raises(TypeError, match="A and b are given together"):
         optimize.qp(P, q, A=A)
+
+
+@pytest.mark.parametrize("size", [1e-10, 1e10])
+def test_the_units_of_sparse_and_integer_programs_do_not_matter(size):
+    """The tolerances of HiGHS are absolute: what is below them was never looked at."""
+    n = 40
+    rng = np.random.default_rng(0)
+    rows = sparse.random_array((20, n), density=0.2, rng=rng, format="csr")
+    c, h = -rng.random(n), np.asarray(rows.sum(axis=1)) * 0.4
+    solve = lambda c, method: optimize.lp(c, G=rows, h=h, lower=0.0, upper=1.0, method=method)
+    for method in ("highs", "clarabel"):
+        np.testing.assert_allclose(solve(size * c, method).fun / size, solve(c, method).fun, rtol=1e-9)
+    G, limit = rng.random((3, 8)), 0.4 * np.full(3, 4.0)
+    whole = lambda c: optimize.milp(c, G=G, h=limit, lower=0.0, upper=1.0)
+    np.testing.assert_array_equal(whole(size * c[:8]).value, whole(c[:8]).value)
+    np.testing.assert_allclose(whole(size * c[:8]).fun / size, whole(c[:8]).fun)

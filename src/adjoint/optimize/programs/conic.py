@@ -31,6 +31,7 @@ from adjoint.optimize.derivatives import attach_envelope
 from adjoint.optimize.optimum import Optimum
 from adjoint.optimize.programs.certificate import Certificate, check_convex, read_matrix
 from adjoint.optimize.programs.foreign import HIGHS, clarabel_code, need_clarabel, prove_by_highs
+from adjoint.optimize.programs.scaling import choose_units
 from adjoint.optimize.sets.cones import exponential_cone, psd, second_order_cone
 from adjoint.optimize.statuses import CONVERGED, INFEASIBLE, NO_PROGRESS, UNBOUNDED
 from adjoint.program.trace import TRACED, primal
@@ -155,13 +156,13 @@ def solve_over_cones(
     fixed = {name: M for name, M in (("P", P), ("A", A)) if is_sparse(M) and not isinstance(M, SparseArray)}
 
     def residual(z: Any, data: Any) -> Any:
-        data = {**data, **fixed}
+        data = {**fixed, **data}
         slack = data["b"] - data["A"] @ z["x"]
         gradient = data["P"] @ z["x"] + data["q"] + data["A"].T @ z["y"]
         return {"x": gradient, "y": slack - project_onto(cones, slack - z["y"])}
 
     def solver(data: Any) -> Any:
-        data = {**data, **fixed}
+        data, tau, rho = _in_units({**fixed, **data})
         x, y, code, count = (_by_highs if method == "highs" else _by_clarabel)(title, data, cones, tol)
         known = {"x": np.asarray(x, float), "y": np.asarray(y, float)}
         with np.errstate(all="ignore"):
@@ -169,8 +170,9 @@ def solve_over_cones(
             if code in (CONVERGED, NO_PROGRESS) and size <= DENSE:
                 known = _correct(residual, data, cones, known)
             far = _measure(residual, data, known)
-        direction = known["x"] / fall if code == UNBOUNDED else np.full_like(known["x"], np.nan)
-        prices = known["y"] / proof if code == INFEASIBLE else np.full_like(known["y"], np.nan)
+        direction = known["x"] / (rho * fall) if code == UNBOUNDED else np.full_like(known["x"], np.nan)
+        prices = known["y"] / (tau * proof) if code == INFEASIBLE else np.full_like(known["y"], np.nan)
+        known = {"x": tau * known["x"], "y": rho * known["y"]}
         code = CONVERGED if code == NO_PROGRESS and far <= tol else code
         if code in (INFEASIBLE, UNBOUNDED):
             known = tree.map(lambda v: np.full_like(v, np.nan), known)
@@ -188,7 +190,7 @@ def solve_over_cones(
 
     def lagrangian(z: Any, data: Any) -> Value:
         """Its derivative in the data is that of the value, also where x or its prices are not unique."""
-        data, x = {**data, **fixed}, z["x"]
+        data, x = {**fixed, **data}, z["x"]
         return (0.5 * np.sum(x * (data["P"] @ x)) + np.sum(data["q"] * x)
                 + np.sum(z["y"] * (data["A"] @ x - data["b"])))  # fmt: skip
 
@@ -202,6 +204,14 @@ def solve_over_cones(
         tree.map(primal, z), None, f"{title} by {method}", feasible=code == CONVERGED,
         certificate=Certificate(reports["direction"], split(reports["proof"])) if failed else None,
     )  # fmt: skip
+
+
+def _in_units(data: Any) -> tuple[Any, float, float]:
+    """Plain data in units of their own, and these."""
+    P, q, A, b = (_plain(M) if is_sparse(M) else np.asarray(M) for M in (data[name] for name in ("P", "q", "A", "b")))
+    rows = np.sqrt(np.asarray((A.multiply(A) if is_sparse(A) else A * A).sum(axis=1), float).reshape(-1))
+    tau, rho = map(float, choose_units(abs(P).max(), abs(q).max(), rows, abs(b)))
+    return {"P": P * (tau / rho), "q": q / rho, "A": A, "b": b / tau}, tau, rho
 
 
 def _measure(residual: Any, data: Any, z: Any) -> float:

@@ -61,7 +61,8 @@ def milp(
     bounds = Bounds(-np.inf if lower is None else lower, np.inf if upper is None else upper)
     kinds = np.broadcast_to(np.asarray(integer, bool), c.shape).astype(int)
     options = {} if time_limit is None else {"time_limit": time_limit}
-    found = theirs(c, integrality=kinds, bounds=bounds, constraints=rows, options=options)
+    size = np.max(np.abs(c)) if np.any(c) else 1.0  # the tolerances of HiGHS are absolute
+    found = theirs(c / size, integrality=kinds, bounds=bounds, constraints=rows, options=options)
     status = _CODES.get(found.status, NO_PROGRESS)
     if found.status == UNCLEAR:  # without costs nothing is unbounded
         without = theirs(0 * c, integrality=kinds, bounds=bounds, constraints=rows, options=options)
@@ -71,7 +72,7 @@ def milp(
     gap = np.float64(found.mip_gap if solved and found.mip_gap is not None else np.nan)
     code = np.int64(status)
     count = np.int64(found.mip_node_count or 0)
-    x, fun = np.where(kinds == 1, np.round(x), x), np.float64(found.fun if solved else np.nan)
+    x, fun = np.where(kinds == 1, np.round(x), x), np.float64(size * found.fun if solved else np.nan)
     return Optimum(
         x, fun, c, code, count, {"node": count}, gap, np.float64(1e-4), None, None, None, None, None, "milp by highs",
     )  # fmt: skip

@@ -15,15 +15,20 @@ from adjoint.optimize.programs.interior_point import Program
 from adjoint.program.trace import primal
 from adjoint.program.types import Value
 
-__all__ = ["apply_units", "find_units"]
+__all__ = ["apply_units", "choose_units", "find_units"]
 
 
 def find_units(data: Program) -> tuple[Value, Value]:
     """(τ, ρ) of a program, without derivative."""
     P, q, A, b, G, h = (primal(v).astype(np.float64) for v in data)
-    curved, pull = np.max(np.abs(P)), np.max(np.abs(q))
-    free = np.where(np.logical_and(curved > 0, pull > 0), pull / np.where(curved > 0, curved, 1.0), np.inf)
     rows, right = np.sqrt(np.sum(np.concatenate([A, G]) ** 2, axis=1)), np.abs(np.concatenate([b, h]))
+    tau, rho = choose_units(np.max(np.abs(P)), np.max(np.abs(q)), rows, right)
+    return tau.astype(data.q.dtype), rho.astype(data.q.dtype)
+
+
+def choose_units(curved: Value, pull: Value, rows: Value, right: Value) -> tuple[Value, Value]:
+    """(τ, ρ) from the largest numbers of P and q, the lengths of the rows of the constraints, and the right sides."""
+    free = np.where(np.logical_and(curved > 0, pull > 0), pull / np.where(curved > 0, curved, 1.0), np.inf)
     counts = np.logical_and(np.logical_and(rows > 0, right > 0), np.isfinite(right))
     size = right / np.where(counts, rows, 1.0)
     most = np.max(np.where(counts, size, 0.0), initial=0.0)
@@ -32,7 +37,7 @@ def find_units(data: Program) -> tuple[Value, Value]:
     most = np.where(most > 0, most, np.where(np.isfinite(free), free, 1.0))
     tau = _round(np.where(most < 1.0, most, np.where(np.isfinite(least), np.maximum(least, 1.0), 1.0)))
     rho = np.maximum(pull, curved * tau)
-    return tau.astype(data.q.dtype), _round(np.where(rho > 0, rho, 1.0)).astype(data.q.dtype)
+    return tau, _round(np.where(rho > 0, rho, 1.0))
 
 
 def _round(v: Value) -> Value:
