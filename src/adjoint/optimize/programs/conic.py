@@ -209,7 +209,8 @@ def solve_over_cones(
 def _in_units(data: Any) -> tuple[Any, float, float]:
     """Plain data in units of their own, and these."""
     P, q, A, b = (_plain(M) if is_sparse(M) else np.asarray(M) for M in (data[name] for name in ("P", "q", "A", "b")))
-    rows = np.sqrt(np.asarray((A.multiply(A) if is_sparse(A) else A * A).sum(axis=1), float).reshape(-1))
+    squares: Any = _plain(A).power(2) if is_sparse(A) else A * A
+    rows = np.sqrt(np.asarray(squares.sum(axis=1), float).reshape(-1))
     tau, rho = map(float, choose_units(abs(P).max(), abs(q).max(), rows, abs(b)))
     return {"P": P * (tau / rho), "q": q / rho, "A": A, "b": b / tau}, tau, rho
 
