@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import adjoint as ad
+from adjoint.compile import numpy_sorting
 
 DTYPES = [np.float64, np.float32, np.int64, np.uint8, bool]
 
@@ -32,11 +33,17 @@ def test_the_order_of_few_elements(dtype: Any) -> None:
     assert not compiled.report().specializations[0].callbacks
 
 
-@pytest.mark.parametrize("n", [0, 1, 2, 90, 91, 200])
-def test_sorting_is_the_same_for_any_length(n: int) -> None:
-    x = some(n, np.float64)
-    np.testing.assert_array_equal(ad.jit(np.sort)(x), np.sort(x))
-    np.testing.assert_array_equal(ad.jit(lambda x: np.argsort(x, stable=True))(x), np.argsort(x, stable=True))
+@pytest.mark.parametrize("by_numpy", [True, False])
+@pytest.mark.parametrize("n", [0, 1, 2, 90, 91, 200, 1001])
+def test_sorting_is_the_same_for_any_length(n: int, by_numpy: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By NumPy's functions in C, if there are any, and by merging."""
+    assert numpy_sorting.symbols()
+    if not by_numpy:
+        monkeypatch.setattr(numpy_sorting, "symbols", dict)
+    for x in (some(n, np.float64), np.random.default_rng(n).normal(size=n)):
+        with ad.config.override(cache=False):
+            np.testing.assert_array_equal(ad.jit(np.sort)(x), np.sort(x))
+            np.testing.assert_array_equal(ad.jit(lambda x: np.argsort(x, stable=True))(x), np.argsort(x, stable=True))
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 3, 7, 8, 9, 100])

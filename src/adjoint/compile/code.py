@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.compile import blas, panels, pool, spectra, ufunc_loops
+from adjoint.compile import blas, numpy_sorting, panels, pool, spectra, ufunc_loops
 from adjoint.program.program import Equation, Program, Var
 from adjoint.program.subprograms import all_equations, all_programs
 
@@ -70,6 +70,8 @@ def _address(symbol: str) -> int:
         return pool.address(symbol)
     if symbol.startswith(panels.NAME):
         return panels.address(symbol)
+    if symbol.startswith(numpy_sorting.NAME):
+        return numpy_sorting.address(symbol)
     if symbol.startswith(spectra.NAME):
         return spectra.address(symbol)
     return ufunc_loops.address(symbol) if "." in symbol else blas.address(symbol)

@@ -3,6 +3,7 @@
 Numbers become integers of 64 bits in the same order (NaN the largest, -0 as 0), so that one routine sorts all dtypes.
 Runs of a few elements are sorted by insertion, then merged in pairs from both ends at once, stably: of two runs of one
 length, half of the elements come from the front and half from the back, so nothing is tested but which one is next.
+Long rows are sorted by NumPy's functions in C, if they are found.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.compile import vectors
+from adjoint.compile import numpy_sorting, vectors
 from adjoint.compile.callbacks import write_callback
 from adjoint.compile.elements import convert
 from adjoint.compile.emit import Emitter, lowers
@@ -24,6 +25,7 @@ from adjoint.ops.arrays.search import ArgPartition
 from adjoint.program.program import Equation
 
 SHORT = 4  # elements of a run that is sorted by insertion
+MANY = 128  # elements: NumPy's functions in C are quicker
 LARGEST = 2**63 - 1
 SORT, SELECT = "adjoint_sort", "adjoint_select"
 
@@ -39,19 +41,43 @@ def write_order(emitter: Emitter, op: ArgSort, eq: Equation) -> None:
     """The order of the elements of each row."""
     n = eq.inputs[0].type.shape[op.axis]
     short, merges = runs_of(n)
-    capacity = short * 2**merges
+    by_numpy = n >= MANY and not emitter.shared.standalone and bool(numpy_sorting.symbols())
+    capacity = n if by_numpy else short * 2**merges
 
     def sort(f: Function, keys: Value, order: Value) -> Value:
+        if by_numpy:
+            emitter.shared.symbols.update(numpy_sorting.symbols())
+            _sort_by_numpy(f, keys, order, n)
+            return order
         ends = [f.element(x, f.index(capacity), "i64") for x in (keys, order)]
         if SORT not in f.module.parts:
             _write_sort(f.module)
         f.call(SORT, "void", keys, order, *ends, f.index(short), f.index(merges))
         return ends[1] if merges % 2 else order
 
-    if not _write_rows(emitter, eq, op.axis, capacity, 2 * capacity, sort):
+    if not _write_rows(emitter, eq, op.axis, capacity, capacity if by_numpy else 2 * capacity, sort):
         return write_callback(emitter, eq)
     emitter.shared.work += emitter.times * 4.0 * eq.inputs[0].type.size * (merges + 3)
     return None
+
+
+def _sort_by_numpy(f: Function, keys: Value, order: Value, n: int) -> None:
+    """NumPy's order, which may exchange equal elements; their positions are sorted then."""
+    nothing = Value("null", "ptr")
+    f.call(f"{numpy_sorting.NAME}argsort", "i32", keys, order, f.index(n), nothing, declared=True)
+    row, start = Row(f, keys, order), Counter(f, f.index(0))
+    key_of = lambda i: row.key(f.load("i64", f.element(order, i, "i64"), 8))
+    with f.loop(f.index(1), f.index(n + 1)) as i:
+        before = f.sub(i, f.index(1))
+        here = f.intrinsic("smin", i, f.index(n - 1))
+        ends = f.binary("or", f.icmp("eq", i, f.index(n)), f.icmp("ne", key_of(here), key_of(before)))
+        with f.when(ends):
+            first = start.get()
+            count = f.sub(i, first)
+            with f.when(f.icmp("sgt", count, f.index(1))):
+                positions = f.element(order, first, "i64")
+                f.call(f"{numpy_sorting.NAME}sort", "i32", positions, count, nothing, declared=True)
+            start.set(i)
 
 
 @lowers(ArgPartition, strided=True)
