@@ -113,3 +113,30 @@ def test_sensitivity_of_several_arguments_with_one_factorization():
     step = 1e-6
     assert_allclose(pushed, (solver(a + step) - solver(a - step)) / (2 * step), rtol=1e-8)
     assert len(calls) == 2
+
+
+def coarse(A, b):
+    """A solve that ends early."""
+    return ad.linear.solve(A, b, "positive definite", method="cg", tol=1e-2)
+
+
+ROUGH = {
+    "coarse": {"linear": coarse, "facts": ("positive definite",)},
+    "one step": {"differentiate": implicit.OneStep()},
+    "series": {"differentiate": implicit.Neumann(4, 0.2)},
+}
+
+
+@pytest.mark.parametrize("name", ROUGH)
+def test_the_predicted_error_is_that_of_the_solve_that_derivatives_use(name):
+    sizes = np.linspace(1.0, 4.0, 30)
+    F = lambda x, a: sizes * x + 0.1 * x**3 - np.append(x[1:], 0.0) / 2 - np.append(0.0, x[:-1]) / 2 - a
+    exact = implicit.root(F, x0=np.zeros(30))
+    rough = implicit.root(F, x0=np.zeros(30), **ROUGH[name])
+    found, expected = ad.jacobian(rough)(1.0), ad.jacobian(exact)(1.0)
+    true = np.linalg.norm(found - expected) / np.linalg.norm(expected)
+    assert true > 1e-4
+    report = implicit.report(rough)(1.0)
+    assert 0.1 < report.predicted_error / true < 10
+    assert {"coarse": "cg, "}.get(name, "series, ") in str(report)
+    assert "few digits" in report.advice

@@ -60,6 +60,21 @@ def test_bounds_that_move_under_jit_and_vmap():
     assert_allclose(ad.jit(ad.vmap(ad.grad(value)))(a), [-5.0, -3.6, 0.0], atol=1e-7)
 
 
+CROSSED = {
+    "minimize": lambda u: optimize.minimize(lambda x: (x - 3.0) ** 2, 0.5, bounds=(0.0, u)),
+    "minimize_scalar": lambda u: optimize.minimize_scalar(lambda x: (x - 3.0) ** 2, bounds=(0.0, u)),
+    "root_scalar": lambda u: optimize.root_scalar(lambda x: x - 0.5, x0=0.3, bounds=(0.0, u)),
+    "least_squares": lambda u: optimize.least_squares(lambda x: x - 3.0, np.zeros(2), bounds=(0.0, u)).optimum,
+    "root": lambda u: optimize.root(lambda x: x - 0.5, np.zeros(2), bounds=(0.0, u)),
+}
+
+
+@pytest.mark.parametrize("name", CROSSED)
+def test_traced_bounds_that_cross_are_infeasible(name):
+    for solve in (ad.vmap(CROSSED[name]), ad.jit(ad.vmap(CROSSED[name]))):
+        assert list(solve(np.array([1.0, -2.0])).status) == ["converged", "infeasible"]
+
+
 def test_the_value_of_a_function_that_only_has_a_gradient():
     """It is traced where that can be done; where it cannot, its derivative is NaN, and that of x is what it is."""
     plain = ad.do_not_convert(lambda x, a: float(sum(float(v) for v in (x - a) ** 2)) + float(a))

@@ -62,6 +62,7 @@ class LinearSolved(NamedTuple):
     method: str
     matrix: Value | None = None  # ∂ₓF, where it was formed
     pivots: Value | None = None  # of its factors: one that is small against the others tells of a singular matrix
+    iterations: Value = 0
 
 
 class _Findings(NamedTuple):

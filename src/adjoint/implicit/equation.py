@@ -95,24 +95,28 @@ class LinearizedEquation:
         memory = memory if _is_plain([*theta, *x]) else {}  # traced values belong to one running transformation
         right = to_vector(b, source)
         with np.errstate(all="ignore"):
-            A = _share(memory, "map", [*theta, *x], lambda: jacobian_map(residual, theta, x, self.facts))
-            if self.linear == "sparse":
-                factors = _share(memory, "factors", memory["map"][0], lambda: factor_sparse(residual, theta, x))
-                found = LinearSolved(factors.solve(right, "T" if adjoint else "N"), np.int64(0), "sparse")
-            else:
-                found = self._solve_by(A, right, adjoint, real_size(unknown), memory)
+            A, found = self.solve_vector(residual, theta, x, right, adjoint, memory)
             t = found.value if self.watch.check == "ignore" else self.watch.look(residual, theta, x, A, right, found)
         return to_arrays(t, target)
+
+    def solve_vector(
+        self, residual: Program, theta: Sequence[Value], x: Sequence[Value], b: Value, adjoint: bool,
+        memory: dict[str, Any],
+    ) -> tuple[LinearMap, LinearSolved]:  # fmt: skip
+        """∂ₓF, and t with ∂ₓF t = b as vectors, with what is known of how it was found."""
+        A = _share(memory, "map", [*theta, *x], lambda: jacobian_map(residual, theta, x, self.facts))
+        if self.linear == "sparse":
+            factors = _share(memory, "factors", memory["map"][0], lambda: factor_sparse(residual, theta, x))
+            return A, LinearSolved(factors.solve(b, "T" if adjoint else "N"), np.int64(0), "sparse")
+        return A, self._solve_by(A, b, adjoint, real_size(residual.input_types[len(theta) :]), memory)
 
     def _solve_by(self, A: LinearMap, b: Value, adjoint: bool, size: int, memory: dict[str, Any]) -> LinearSolved:
         if callable(self.linear):
             found = self.linear(A.adjoint if adjoint else A, b)
-            return LinearSolved(found.value, found.code, found.method) if isinstance(found, Solution) else (
-                LinearSolved(found, np.int64(0), "given"))  # fmt: skip
+            return _read(found) if isinstance(found, Solution) else LinearSolved(found, np.int64(0), "given")
         method = "direct" if self.linear == "auto" and size <= DIRECT else self.linear
         if method not in {"direct", "lu", "least squares"} and (method == "auto" or is_iterative(method)):
-            solution = solve(A.adjoint if adjoint else A, b, method=method)
-            return LinearSolved(solution.value, solution.code, solution.method)
+            return _read(solve(A.adjoint if adjoint else A, b, method=method))
         # one matrix and one factorization for all right sides at this point
         dense = _share(memory, "matrix", memory["map"][0], lambda: _form_matrix(A))
         if method == "least squares":
@@ -138,6 +142,10 @@ class LinearizedEquation:
     def with_paths(self, paths: tuple[str, ...]) -> LinearizedEquation:
         """The same, which knows the names of the unknowns."""
         return replace(self, watch=replace(self.watch, paths=paths))
+
+
+def _read(solution: Solution) -> LinearSolved:
+    return LinearSolved(solution.value, solution.code, solution.method, iterations=solution.iterations)
 
 
 def _form_matrix(A: LinearMap) -> Value:

@@ -19,7 +19,7 @@ from adjoint.api.gradients import jvp
 from adjoint.base.source import user_facing
 from adjoint.implicit.active_sets import ActiveSet, identify
 from adjoint.implicit.diagnosis import condition, measure_residual, name_null_direction, name_violated
-from adjoint.implicit.equation import jacobian_map
+from adjoint.implicit.equation import LinearizedEquation, jacobian_map
 from adjoint.implicit.function import ImplicitFunction
 from adjoint.implicit.kkt import ConstrainedMinimizer, linearize_constraints
 from adjoint.implicit.values import OptimalValue
@@ -152,14 +152,14 @@ def report(x: Any) -> Callable[..., Report]:
 
     def at(*args: Any, **kwargs: Any) -> Report:
         residual, theta, value, paths = solution.linearize_at(*args, **kwargs)
-        return _make_report(solution.title, residual, theta, value, paths, found, args, kwargs)
+        return _make_report(solution, residual, theta, value, paths, found, args, kwargs)
 
     return at
 
 
 def _make_report(
-    title: str, residual: Program, theta: list[Value], x: list[Value], paths: tuple[str, ...], found: Any, args: Any,
-    kwargs: Any,
+    solution: ImplicitFunction, residual: Program, theta: list[Value], x: list[Value], paths: tuple[str, ...],
+    found: Any, args: Any, kwargs: Any,
 ) -> Report:  # fmt: skip
     unknown = residual.input_types[len(theta) :]
     size, eps = real_size(unknown), float(np.finfo(to_vector(x, unknown).dtype).eps)
@@ -172,7 +172,7 @@ def _make_report(
         undetermined = ""
         if dense is not None and (not known or not kappa < 0.1 / (eps * size)):
             undetermined = name_null_direction(dense, unknown, paths) if known else "x"
-        error, solves = _predict_error(residual, theta, x, dense, kappa)
+        error, solves = _predict_error(solution.equation, residual, theta, x, kappa)
     active, names, violated = None, (), ""
     if isinstance(found, ConstrainedMinimizer):
         minimizer = found(*args, **kwargs)
@@ -181,15 +181,18 @@ def _make_report(
         if not relative <= eps**0.25:
             violated = name_violated(terms, unknown, paths)
     return Report(
-        title, size, float(norm), float(relative), eps**0.5, float(kappa), np.inf if undetermined else error, solves,
-        undetermined, active, names, violated,
+        solution.title, size, float(norm), float(relative), eps**0.5, float(kappa), np.inf if undetermined else error,
+        solves, undetermined, active, names, violated,
     )  # fmt: skip
 
 
 def _predict_error(
-    residual: Program, theta: list[Value], x: list[Value], dense: Any, kappa: float
+    equation: Any, residual: Program, theta: list[Value], x: list[Value], kappa: float
 ) -> tuple[float, tuple[tuple[str, str, int, float], ...]]:
-    """The relative change of ∂x* v along one Newton step, for a direction at random; and the solves that it took."""
+    """How far ∂x* v, as it is computed, is from that after one Newton step, for a direction at random; and its solves.
+
+    It is relative, and has the error of x and that of the linear equation in it.
+    """
     n = len(theta)
     unknown, types = residual.input_types[n:], residual.output_types
     rng = np.random.default_rng(0)
@@ -206,24 +209,22 @@ def _predict_error(
 
         return of_theta
 
-    def tangent(leaves: list[Value]) -> Value:
-        right = -jvp(F(leaves), tuple(theta[i] for i in moving), tuple(direction))[1]
-        A = jacobian_map(residual, theta, leaves)
-        solves.append(_describe_solve("solve forwards", A, right))
-        return _solve_directly(A, right)
+    def right(leaves: list[Value]) -> Value:
+        return -jvp(F(leaves), tuple(theta[i] for i in moving), tuple(direction))[1]
 
     value = to_vector(call_program(residual, [*theta, *x]), types)
     A = jacobian_map(residual, theta, x)
     step = _solve_directly(A, value)
-    first = tangent(x) if moving else np.zeros(0)
+    first = _solve_as_used("solve forwards", equation, residual, theta, x, right(x), solves) if moving else np.zeros(0)
     vector = to_vector(x, unknown)
     eps = float(np.finfo(vector.dtype).eps)
     floor = eps * (kappa if np.isfinite(kappa) else 1.0)
     if not moving or not np.all(np.isfinite(step)):
         return float("inf") if moving else 0.0, tuple(solves)
-    second = tangent(to_arrays(vector - step, unknown))
+    moved = to_arrays(vector - step, unknown)
+    second = _solve_directly(jacobian_map(residual, theta, moved), right(moved))
     back = rng.normal(size=len(vector)).astype(vector.dtype)
-    solves[1:] = [_describe_solve("solve backwards", A.adjoint, back)]
+    _solve_as_used("solve backwards", equation, residual, theta, x, back, solves)
     change = np.linalg.norm(first - second) / max(float(np.linalg.norm(second)), np.finfo(float).tiny)
     return float(max(change, floor)) if np.any(second) else floor, tuple(solves)
 
@@ -237,13 +238,23 @@ def _solve_directly(A: LinearMap, b: Value) -> Value:
     return solve(A, b).value
 
 
-def _describe_solve(which: str, A: LinearMap, b: Value) -> tuple[str, str, int, float]:
+def _solve_as_used(
+    which: str, equation: Any, residual: Program, theta: list[Value], x: list[Value], b: Value, solves: list[Any]
+) -> Value:
+    """t with ∂ₓF t = b, or ∂ₓF* t = b, as derivatives solve it; its method, iterations and residual join `solves`."""
+    adjoint, inner = which == "solve backwards", getattr(equation, "inner", equation)
+    if isinstance(inner, LinearizedEquation):
+        A, found = inner.solve_vector(residual, theta, x, b, adjoint, {})
+        t, method, count = found.value, found.method, int(found.iterations)
+    else:
+        types = (residual.output_types, residual.input_types[len(theta) :])
+        source, target = types[::-1] if adjoint else types
+        t = to_vector(equation.solve(residual, theta, x, to_arrays(b, source), adjoint, {}), target)
+        A, method, count = jacobian_map(residual, theta, x), type(equation).__name__.strip("_").lower(), 0
     size = max(float(np.linalg.norm(b)), np.finfo(float).tiny)
-    if A.shape[0] <= DENSE:
-        t = _solve_directly(A, b)
-        return which, "direct", 0, float(np.linalg.norm(A(t) - b)) / size
-    found = solve(A, b)
-    return which, found.method, int(found.iterations), float(found.residual) / size
+    left = float(np.linalg.norm((A.adjoint if adjoint else A)(t) - b)) / size
+    solves.append((which, method, count, left))
+    return t
 
 
 def _name_constraints(found: ConstrainedMinimizer, x: Any, args: Any, kwargs: Any) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from adjoint.optimize.frozen import Split, split
 from adjoint.optimize.iteration import Ending
 from adjoint.optimize.oracles import prepare_call
 from adjoint.optimize.problem import Problem, Unknowns, read_unknowns
+from adjoint.optimize.statuses import INFEASIBLE
 from adjoint.program.trace import TRACED
 from adjoint.program.types import Value
 
@@ -144,16 +145,18 @@ class Setting:
     def reported(self, ending: Ending, counts: dict[str, Any], known: Any) -> tuple[Any, dict[str, Any]]:
         """x and what is told beside it, as trees like x0."""
         unknowns = self.unknowns
-        active = None
+        active, code = None, ending.code
         if self.box is not None:
             lower, upper = known[1]
+            if any(isinstance(side, TRACED) for side in self.box):  # plain ones that cross are refused
+                code = np.where(np.any(lower > upper), INFEASIBLE, code).astype(np.int64)
             at = (ending.x >= upper).astype(np.int64) - (ending.x <= lower).astype(np.int64)
             shapes = Unknowns(unknowns.structure, unknowns.types)
             active = tree.map(lambda leaf: np.real(leaf).astype(np.int64), shapes.tree(at))
         return unknowns.tree(ending.x), {
             "fun": ending.value,
             "grad": self.read_gradient(ending.gradient),
-            "code": ending.code,
+            "code": code,
             "iterations": ending.iterations,
             "evaluations": counts,
             "residual": ending.residual,

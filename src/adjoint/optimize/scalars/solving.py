@@ -19,7 +19,7 @@ from adjoint.optimize.oracles import Counter, prepare_call
 from adjoint.optimize.scalars.brackets import ITP, Bisection, Brent, Chandrupatla, narrow, start_bracket
 from adjoint.optimize.scalars.minima import Golden, Parabolic, bracket_minimum, start_triple
 from adjoint.optimize.scalars.open_methods import Halley, Newton1D, Points, Secant, advance, derive
-from adjoint.optimize.statuses import CONVERGED, MAX_ITERATIONS, NO_BRACKET, NOT_FINITE, RUNNING
+from adjoint.optimize.statuses import CONVERGED, INFEASIBLE, MAX_ITERATIONS, NO_BRACKET, NOT_FINITE, RUNNING
 from adjoint.program.trace import TRACED
 from adjoint.program.types import Value
 
@@ -224,6 +224,8 @@ def _solve_open(method: Any, f: Any, x: Value, bounds: Any, tol: Any, limit: int
 
     go = lambda now: np.logical_and(np.any(now[0].code == RUNNING), now[1] < limit)
     last, done = counter.loop(go, body, (state, np.int64(0)))
+    if box is not None:
+        last = last._replace(code=np.where(box[0] > box[1], INFEASIBLE, last.code))
     iterations = (last.count - began) // method.calls
     return _finish(last.x, last.f, last.code, last.count, iterations + 0 * done, np.abs(last.f) * 0 + goal)
 
@@ -309,6 +311,7 @@ def _solve_minimum(method: Any, f: Any, ends: Any, tol: Any, limit: int) -> Any:
     last, done = counter.loop(go, body, (triple, np.int64(0)))
     x, value, slow = polish(f, last, ends)
     code = np.where(last.code == RUNNING, MAX_ITERATIONS, last.code)
+    code = np.where(ends[0] > ends[-1], INFEASIBLE, code)  # plain ones that cross are refused
     reports = {"fun": value, "code": code, "count": last.count + len(ends), "iterations": last.steps + 0 * done,
                "residual": slow, "target": np.abs(slow) * 0 + goal}  # fmt: skip
     return x, reports
