@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 from typing import Any
 
 import numpy as np
@@ -96,3 +97,23 @@ def test_arrays_divide_by_zero_as_arrays_do() -> None:
 
     with np.errstate(divide="ignore", invalid="ignore"):
         assert ad.value_and_grad(f)(np.array([0.0, 2.0]))[0] == 0.5
+
+
+def lengths(x: Any) -> Any:
+    return math.hypot(x, 2.0, -x * x) + math.hypot(-x) + math.dist([1.0, 2.0], [x, 0.5])
+
+
+def moments(x: Any) -> Any:
+    data = [x, 1.0, 2.5, x * x]
+    spread = statistics.pvariance(data, 0.5) + statistics.stdev(data, xbar=x) + statistics.pstdev([1.0, 2.0], x)
+    return spread + statistics.fmean([1.0, 2.0], weights=[x, 1.0]) + statistics.covariance([1.0, 2.0, 4.0, 3.0], data)
+
+
+def enumerated(x: Any) -> Any:
+    return sum(v * (i + 2 * j) for (i, j), v in np.ndenumerate(np.array([[x, 2.0], [x * x, 1.0]])))
+
+
+@pytest.mark.parametrize("f", [lengths, moments, enumerated])
+def test_functions_of_several_numbers(f: Any) -> None:
+    """Traced numbers in any place: among many, in the second list, as the center of a variance."""
+    check_everywhere(f, 0.7)

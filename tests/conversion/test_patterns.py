@@ -69,7 +69,7 @@ def jumps_in_with(x: Any) -> Any:
         with contextlib.suppress(ValueError):
             if v < 0:
                 continue
-            total += math.log(v + 1)
+            total += np.log1p(v)
         if total > 1.0:
             break
     return total

@@ -53,6 +53,12 @@ def _making(name: str) -> Callable[..., Any]:
     return make
 
 
+@instead_of(np.ndenumerate)
+def ndenumerate(arr: Any) -> Any:
+    """np.ndenumerate: indices and elements."""
+    return zip(np.ndindex(arr.shape), arr.ravel(), strict=True) if is_traced(arr) else np.ndenumerate(arr)
+
+
 @instead_of(np.fromiter)
 def fromiter(iterable: Any, dtype: Any, count: int = -1, *, like: Any = None) -> Any:
     """np.fromiter: what an iterator gives may be traced."""

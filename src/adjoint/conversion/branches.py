@@ -17,6 +17,7 @@ import numpy as np
 
 from adjoint.base.errors import AdjointError, ControlFlowError
 from adjoint.base.loading import deferred
+from adjoint.conversion.catching import is_trying
 from adjoint.conversion.joining import NoBlock, fit, join_types, strong, weak_type_of, weaken
 from adjoint.conversion.log import Container
 from adjoint.conversion.questions import as_truth, becomes_branch
@@ -74,24 +75,6 @@ def choose_block(
     return (then if predicate else other)(*state)
 
 
-_trying: ContextVar[bool] = ContextVar("adjoint_trying", default=False)
-
-
-@contextmanager
-def trying() -> Generator[None]:
-    """The body of a try: what is raised inside may be caught, so it cannot be left to the program."""
-    token = _trying.set(True)
-    try:
-        yield
-    finally:
-        _trying.reset(token)
-
-
-def is_trying() -> bool:
-    """Whether what is raised now may be caught."""
-    return _trying.get()
-
-
 _entered: ContextVar[tuple[CodeType, ...]] = ContextVar("adjoint_entered_branches", default=())
 _recursive: set[CodeType] = set()  # branches in which the function that they stand in is called again
 
@@ -124,7 +107,7 @@ class Side:
         except (AdjointError, NoBlock, RecursionError):
             raise
         except Exception as problem:  # of the user's: it belongs to this side
-            if _trying.get():
+            if is_trying():
                 raise NoBlock(f"a side raises {type(problem).__name__}, inside of try") from problem
             self.raises = True
             Raise.now(problem)

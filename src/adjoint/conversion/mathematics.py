@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.conversion.branches import is_trying
 from adjoint.conversion.builtins import int_
 from adjoint.conversion.calls import FINDERS, call, instead_of, note_container_made
+from adjoint.conversion.catching import is_trying
 from adjoint.conversion.log import note_container
 from adjoint.conversion.questions import is_of_batch, is_undecided
 from adjoint.conversion.special_methods import Ordered, has_own_order, own_method
@@ -47,7 +47,6 @@ _SAME = [
     "expm1",
     "fabs",
     "fmod",
-    "hypot",
     "isfinite",
     "isinf",
     "isnan",
@@ -154,6 +153,7 @@ def _log(x: Any, base: Any = None) -> Any:
     return np.log(x) if base is None else np.log(x) / np.log(base)
 
 
+_either(math.hypot, lambda *xs: np.absolute(xs[0]) if len(xs) == 1 else functools.reduce(np.hypot, xs))
 _either(math.log, _log)
 _either(cmath.log, lambda x, base=None: _log(x.astype(np.complex128), base))
 _either(math.floor, lambda x: int_(np.floor(x)))
@@ -168,7 +168,7 @@ if hasattr(math, "fma"):
 
 
 def _holds_traced(values: Iterable[Any]) -> bool:
-    return any(isinstance(v, Tracer) for v in values)
+    return any(isinstance(v, Tracer) or (isinstance(v, list | tuple) and _holds_traced(v)) for v in values)
 
 
 def _on_list(plain: Any, ours: Callable[..., Any]) -> Callable[..., Any]:
@@ -177,7 +177,7 @@ def _on_list(plain: Any, ours: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(plain)
     def function(data: Any, *args: Any, **kwargs: Any) -> Any:
         values = list(data)
-        if not _holds_traced((*values, *args)):
+        if not _holds_traced((*values, *args, *kwargs.values())):
             return plain(values, *args, **kwargs)
         return ours(values, *args, **kwargs)
 
@@ -198,17 +198,28 @@ _of_list(math.dist, lambda p, q: np.sqrt(np.sum((_stack(p) - _stack(list(q))) **
 if hasattr(math, "sumprod"):
     _of_list(math.sumprod, lambda p, q: np.sum(_stack(p) * _stack(list(q))))
 
+
+def _average(x: Any, weights: Any) -> Any:
+    return np.mean(x) if weights is None else np.average(x, weights=_stack(list(weights)))
+
+
+def _variance(values: list[Any], center: Any, fewer: int) -> Any:
+    """The mean square distance, from a center that is told or from the mean."""
+    x = _stack(values)
+    return np.sum((x - (np.mean(x) if center is None else center)) ** 2) / (len(values) - fewer)
+
+
 # by name: the module is not read for its own sake
 _STATISTICS: dict[str, Callable[..., Any]] = {
     "mean": lambda values: np.mean(_stack(values)),
-    "fmean": lambda values, weights=None: np.average(_stack(values), weights=weights),
+    "fmean": lambda values, weights=None: _average(_stack(values), weights),
     "median": lambda values: np.median(_stack(values)),
     "geometric_mean": lambda values: np.exp(np.mean(np.log(_stack(values)))),
-    "harmonic_mean": lambda values, weights=None: 1 / np.average(1 / _stack(values), weights=weights),
-    "variance": lambda values, xbar=None: np.var(_stack(values), ddof=1),
-    "stdev": lambda values, xbar=None: np.std(_stack(values), ddof=1),
-    "pvariance": lambda values, mu=None: np.var(_stack(values)),
-    "pstdev": lambda values, mu=None: np.std(_stack(values)),
+    "harmonic_mean": lambda values, weights=None: 1 / _average(1 / _stack(values), weights),
+    "variance": lambda values, xbar=None: _variance(values, xbar, 1),
+    "stdev": lambda values, xbar=None: np.sqrt(_variance(values, xbar, 1)),
+    "pvariance": lambda values, mu=None: _variance(values, mu, 0),
+    "pstdev": lambda values, mu=None: np.sqrt(_variance(values, mu, 0)),
     "covariance": lambda x, y: np.cov(_stack(x), _stack(list(y)))[0, 1],
     "correlation": lambda x, y: np.corrcoef(_stack(x), _stack(list(y)))[0, 1],
 }

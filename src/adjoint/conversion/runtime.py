@@ -11,14 +11,15 @@ from adjoint.base.garbage import loading
 PREFIX = "ad·"
 _FILES = {
     "array_functions": {"call_into": "call_into"},
-    "branches": {"if": "choose_block", "trying": "trying"},
+    "branches": {"if": "choose_block"},
     "builtins": {"fresh": "fresh", "class": "class_of_pattern", "last": "last_of"},
     "calls": {"call": "call", "made": "note_container_made"},
+    "catching": {"trying": "trying", "managed": "managed"},
     "lifting": {"caught": "caught"},
     "log": {"cell": "Variable"},
     "loops": {"while": "run_while", "for": "run_for"},
     "mathematics": {"divide": "divide"},
-    "special_methods": {"iterate": "iterate", "truth": "truth", "contains": "contains", "managed": "managed"},
+    "special_methods": {"iterate": "iterate", "truth": "truth", "contains": "contains"},
     "stores": {
         "set_item": "set_item",
         "set_attribute": "set_attribute",

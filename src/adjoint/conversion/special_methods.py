@@ -118,21 +118,3 @@ def has_own_order(values: Iterable[Any]) -> bool:
         has_own_order(v) if type(v) is tuple else is_written_in_python(v, "__lt__") or is_written_in_python(v, "__gt__")
         for v in values
     )
-
-
-class Managed:
-    """A context manager of the user's, whose methods are converted."""
-
-    def __init__(self, manager: Any) -> None:
-        self.manager = manager
-
-    def __enter__(self) -> Any:
-        return call(self.manager.__enter__)()
-
-    def __exit__(self, *problem: Any) -> Any:
-        return call(self.manager.__exit__)(*problem)
-
-
-def managed(manager: Any) -> Any:
-    """What a with statement enters."""
-    return Managed(manager) if is_written_in_python(manager, "__enter__") else manager
