@@ -177,6 +177,15 @@ def test_zero_all_along_and_nan_and_the_last_moment(g, status):
     assert (path.advice == "") == (status == "event")
 
 
+@pytest.mark.parametrize(
+    "height, status", [(1.0, "grazing event"), (1.0 + 1e-7, "grazing event"), (1.0 + 1e-5, "event")]
+)
+def test_a_crossing_that_turns_back_within_the_error_of_y_grazes(height, status):
+    path = integrate.solve(lambda t, y: height * np.cos(t) + 0 * y, (0.0, 3.0), 0.0, events=lambda t, y: y - 1.0)
+    assert path.status == status
+    assert abs(path.time - np.arcsin(1 / height)) < 1e-3
+
+
 def test_another_right_side_from_then_on():
     # free fall, and from a height on with a parachute: v′ = -g - k v
     opened = integrate.Event(

@@ -16,10 +16,10 @@ import numpy as np
 
 from adjoint import tree
 from adjoint.api.control_flow import cond, fori_loop
-from adjoint.api.gradients import jvp, vmap
+from adjoint.api.gradients import jvp, vjp, vmap
 from adjoint.base.errors import DtypeError, ShapeError
 from adjoint.implicit.vectors import to_arrays, to_vector
-from adjoint.integrate.crossing import crossing_of
+from adjoint.integrate.crossing import crossing_of, turns_back
 from adjoint.integrate.derivative import detach
 from adjoint.integrate.interpolation import evaluate, hermite
 from adjoint.integrate.statuses import FINISHED, GRAZING, NOT_FINITE
@@ -263,6 +263,13 @@ class Watch:
         size = np.abs(along(np.float64(0.0))) + np.abs(along(np.float64(1.0)))
         return found, rate / np.where(size == 0, 1.0, size)
 
+    def grazes(self, i: int, theta: Value, t: Value, h: Value, y0: Value, dense: Value, errors: Value) -> Value:
+        """Whether g turns back behind a crossing within what errors of y make of it."""
+        state = lambda x: evaluate(y0, dense, x.astype(y0.dtype))
+        slopes = vjp(lambda y: self.g(i, t + theta * h, y), state(theta))[1](np.float64(1.0))[0]
+        error = np.float64(1.0) * np.sum(np.abs(slopes) * errors)
+        return turns_back(lambda x: self.g(i, t + x * h, state(x)), theta, error)
+
 
 def _dip(along: Callable[[Value], Value], side: Value, values: Value, direction: int) -> tuple[Value, Value, Value]:
     """A crossing next to the extremum of g, given on a grid, that comes nearest to the other side or beyond it.
@@ -289,11 +296,12 @@ def _dip(along: Callable[[Value], Value], side: Value, values: Value, direction:
 
 
 def handle(
-    watch: Watch, seen: Occurrences, t: Value, h: Value, y0: Value, dense: Value, suspects: Value, accepted: Value
-) -> tuple[Value, Value, Value]:
-    """The first event in a step: (which, -1 if none; its θ; whether it grazes)."""
+    watch: Watch, seen: Occurrences, t: Value, h: Value, y0: Value, dense: Value, suspects: Value, accepted: Value,
+    errors: Value,
+) -> tuple[Value, Value, Value]:  # fmt: skip
+    """The first event in a step: (which, -1 if none; its θ; whether it grazes, for errors of y)."""
     plain, plain_dense = watch.plain(), detach([dense])[0]
-    pt, ph, py = detach([t, h, y0])
+    pt, ph, py, errors = detach([t, h, y0, errors])
     count = watch.plan.size
 
     def search() -> Any:
@@ -310,14 +318,16 @@ def handle(
 
     def refined() -> Any:
         found = [watch.refine(i, theta, t, h, y0, dense) for i in range(count)]
-        chosen, rate = found[0]
+        turning = [plain.grazes(i, theta, pt, ph, py, plain_dense, errors) for i in range(count)]
+        (chosen, rate), grazes = found[0], turning[0]
         for i in range(1, count):
             chosen = np.where(which == i, found[i][0], chosen)
             rate = np.where(which == i, found[i][1], rate)
-        return chosen, detach([rate])[0]
+            grazes = np.where(which == i, turning[i], grazes)
+        return chosen, np.logical_or(grazes, np.abs(detach([rate])[0]) < 1e-7)  # deep as rounding
 
-    exact, rate = cond(which >= 0, refined, lambda: (theta, np.float64(1.0)))
-    return which, exact, np.abs(rate) < 1e-7  # deep as rounding
+    exact, grazes = cond(which >= 0, refined, lambda: (theta, np.bool_(False)))
+    return which, exact, grazes
 
 
 def after_event(

@@ -189,8 +189,7 @@ def run(
         (np.float64(np.inf), t0), np.full((plan.history, 4), np.nan) + 0 * t0 if plan.history else None,
     )  # fmt: skip
 
-    def goes_on(now: _Now) -> Value:
-        return now.code == RUNNING
+    goes_on = lambda now: now.code == RUNNING
 
     def advance(now: _Now) -> _Now:
         current = within(now.stop)
@@ -229,7 +228,8 @@ def run(
             suspects = watch.plain().suspects(now.seen, t, detach([h])[0], detach([y0, y1, *rates]))
             whole_dense = coefficients(stepper, now.t, h, now.state, after, np.logical_and(accepted, np.any(suspects)))
             dense = whole_dense[:, :n]
-            which, theta, grazes = handle(watch, now.seen, now.t, h, y0, dense, suspects, accepted)
+            doubt = 0.0 * y1 if fixed else s.atol + s.rtol * np.abs(y1)
+            which, theta, grazes = handle(watch, now.seen, now.t, h, y0, dense, suspects, accepted, doubt)
             happens = which >= 0
             end = np.where(happens, now.t + theta * h, reached)
             y_end = np.where(happens, evaluate(y0, dense, theta.astype(y0.dtype)), y1)
