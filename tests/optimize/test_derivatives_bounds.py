@@ -60,6 +60,21 @@ def test_bounds_that_move_under_jit_and_vmap():
     assert_allclose(ad.jit(ad.vmap(ad.grad(value)))(a), [-5.0, -3.6, 0.0], atol=1e-7)
 
 
+def test_prices_of_bounds():
+    """What a little room is worth, by solving again; a price has a derivative, and fixed numbers have one price."""
+    f = lambda x: np.sum((x - np.array([3.0, 0.2, -5.0])) ** 2)
+    solve = lambda low, high, **options: optimize.minimize(f, np.zeros(3), bounds=(low, high), tol=1e-12, **options)
+    for options in ({}, {"scale": np.array([1.0, 10.0, 0.3])}, {"method": "trust-exact"}):
+        prices = solve(-1.0, 1.0, **options).multipliers
+        room = 1e-6 * np.eye(3)
+        gained = lambda d: (solve(-1.0, 1.0).fun - solve(-1.0 - (d < 0) * 1e-6, 1.0 + np.maximum(d, 0.0)).fun) / 1e-6
+        assert_allclose(prices.upper, [gained(d) for d in room], atol=1e-4)
+        assert_allclose(prices.lower, [gained(-d) for d in room], atol=1e-4)
+    assert_allclose(ad.jacobian(lambda u: solve(-1.0, u).multipliers.upper)(1.0), [-2.0, 0.0, 0.0], atol=1e-9)
+    fixed = optimize.minimize(lambda x: (x - 2.0) ** 2, 1.0, bounds=(1.0, 1.0)).multipliers
+    assert (fixed.lower[0], fixed.upper[0]) == (0.0, 2.0)
+
+
 CROSSED = {
     "minimize": lambda u: optimize.minimize(lambda x: (x - 3.0) ** 2, 0.5, bounds=(0.0, u)),
     "minimize_scalar": lambda u: optimize.minimize_scalar(lambda x: (x - 3.0) ** 2, bounds=(0.0, u)),

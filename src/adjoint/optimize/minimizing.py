@@ -204,7 +204,8 @@ def minimize(
         reports["grad"] = setting.attach_gradient(x, reports["grad"], args)
     whole = setting.parts.merge(x, setting.fixed)
     aux = original(whole, *given)[1] if has_aux else None
-    found = _optimum(setting, whole, reports, tol, aux, facts)
+    prices = setting.price_bounds(reports["active"], reports["grad"])
+    found = _optimum(setting, whole, reports, tol, aux, facts, prices)
     plain = tree.map(primal, x)
     promises = None
     if constants is not None:
@@ -239,13 +240,15 @@ def _ignore_more(function: Any, count: int) -> Any:
     return None if function is None else lambda x, *args: function(x, *args[:count])
 
 
-def _optimum(setting: Setting, x: Any, reports: Any, tol: Any, aux: Any, facts: dict[str, Any]) -> Optimum:
+def _optimum(
+    setting: Setting, x: Any, reports: Any, tol: Any, aux: Any, facts: dict[str, Any], prices: Any
+) -> Optimum:  # fmt: skip
     history = reports["history"]
     count = reports["iterations"]
     if history is not None and not isinstance(count, TRACED) and np.ndim(count) == 0:
         history = {name: entries[: int(count) + 1] for name, entries in history.items()}
     return Optimum(
         x, reports["fun"], reports["grad"], reports["code"], count, reports["evaluations"], reports["residual"],
-        tol if isinstance(tol, TRACED) else np.float64(tol), None, reports["active"], history, reports["state"], aux,
+        tol if isinstance(tol, TRACED) else np.float64(tol), prices, reports["active"], history, reports["state"], aux,
         f"minimize by {facts['method']}", facts["note"],
     )  # fmt: skip

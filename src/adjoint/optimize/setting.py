@@ -15,6 +15,7 @@ from adjoint.optimize.bounds import read_bounds
 from adjoint.optimize.derivatives import attach_derivative, attach_envelope, attach_nothing
 from adjoint.optimize.frozen import Split, split
 from adjoint.optimize.iteration import Ending
+from adjoint.optimize.optimum import Prices
 from adjoint.optimize.oracles import prepare_call
 from adjoint.optimize.problem import Problem, Unknowns, read_unknowns
 from adjoint.optimize.statuses import INFEASIBLE
@@ -136,6 +137,16 @@ class Setting:
     def attach_gradient(self, x: Any, gradient: Any, args: Sequence[Any]) -> Any:
         """∇f with its derivative, where something holds x: it is the price of that."""
         return attach_derivative(self._gradient(), gradient, (x, self.fixed, *args))
+
+    def price_bounds(self, active: Any, gradient: Any) -> Prices | None:
+        """The multipliers of bounds: ∇f where one holds x back."""
+        if self.box is None:
+            return None
+        g, none = self.unknowns.flat(gradient), np.zeros(0, self.unknowns.dtype)
+        at = np.concatenate([np.reshape(leaf, (-1,)) for leaf in tree.leaves(active)])
+        both = self.box[0] == self.box[1]
+        below, above = np.logical_or(at < 0, both), np.logical_or(at > 0, both)
+        return Prices(none, none, np.where(below & (g > 0), g, 0.0), np.where(above & (g < 0), -g, 0.0))
 
     def read_gradient(self, g: Value) -> Any:
         """The gradient along x, in the structure of x, from the one along v."""
