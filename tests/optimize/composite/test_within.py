@@ -79,7 +79,7 @@ def test_each_set_says_what_it_can_and_answers_say_whether_they_lie_in_it():
     inside = {
         "simplex": (sets.simplex(), ("project", "lmo", "support", "bregman")),
         "l2_ball": (sets.l2_ball(1.0), ("project", "lmo", "support")),
-        "hyperplane": (sets.hyperplane(np.ones(4), 1.0), ("project",)),
+        "hyperplane": (sets.hyperplane(np.ones(4), 1.0), ("project", "support")),
     }
     u = np.array([0.3, 0.1, 0.4, 0.7])
     for within, able in inside.values():

@@ -149,3 +149,13 @@ def test_complex_parameters_descend() -> None:
 def test_refusals(bad: Any, text: str) -> None:
     with pytest.raises((TypeError, ValueError, ad.AdjointError), match=text):
         bad()
+
+
+def test_numbers_with_which_a_rule_is_another_one_are_refused():
+    """Clipping to a negative norm turned the step round; averages with a factor above 1 run away."""
+    for make, words in ((lambda: updates.clip_by_norm(-1.0), "most is -1.0; it must be at least 0"),
+                        (lambda: updates.adam(0.1, b1=2.0), "b1 is 2.0; it must be between 0 and 1"),
+                        (lambda: updates.rmsprop(0.1, decay=-0.1), "decay is -0.1"),
+                        (lambda: updates.adam(0.1, eps=-1e-8), "eps is")):  # fmt: skip
+        with pytest.raises(ValueError, match=words):
+            make()

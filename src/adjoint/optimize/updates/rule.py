@@ -104,6 +104,10 @@ def read_number(title: str, number: Any, count: Value) -> Any:
     return found
 
 
+# outside of these a rule is not what its name says: steps change their sign, or averages run away
+RANGES = {"b1": (0, 1), "b2": (0, 1), "decay": (0, 1), "eps": (0, np.inf), "eps_root": (0, np.inf), "most": (0, np.inf)}
+
+
 def make_rule(
     name: str, start: Start, advance: Advance, options: Any = None, parts: tuple[Rule, ...] = (), **numbers: Any
 ) -> Rule:
@@ -120,6 +124,10 @@ def make_rule(
                             "of updates.")  # fmt: skip
         if not np.isfinite(number):
             raise ValueError(f"{name}: {key} is {number}; it must be finite.")
+        least, most = RANGES.get(key, (-np.inf, np.inf))
+        if not least <= number <= most:
+            wanted = "at least 0" if most > 1 else "between 0 and 1"
+            raise ValueError(f"{name}: {key} is {number}; it must be {wanted}.")
     return Rule(name, start, advance, dict(numbers), parts, options)
 
 
