@@ -18,7 +18,7 @@ from adjoint.ops.elementwise.weak_types import strengthened
 from adjoint.program.record import Record, RecordTracer, is_symbolic
 from adjoint.program.trace import Tracer, bind, primal
 from adjoint.program.types import Value, type_of
-from adjoint.transform.arguments import plain_value
+from adjoint.transform.arguments import fresh, plain_value
 from adjoint.transform.generators import GeneratorArguments
 from adjoint.transform.record_function import RecordedFunction, bind_leaves, record_function
 
@@ -129,4 +129,4 @@ def _checkpoint(function: Callable[..., Any], options: _CheckpointOptions, args:
         )
     results, n = op(*values, *recorded.captured), recorded.structure.num_leaves
     generators.write_back(results[n:])
-    return tree.unflatten(recorded.structure, results[:n])
+    return tree.unflatten(recorded.structure, fresh(results[:n], values))

@@ -25,6 +25,7 @@ from adjoint.transform.arguments import (
     Side,
     fresh,
     leaf_name,
+    own,
     parameter_names,
     plain_value,
     select,
@@ -370,7 +371,7 @@ def stop_gradient(x: tree.Tree) -> tree.Tree:
     ad.grad(lambda x: x * ad.stop_gradient(x))(3.0)  # → 3.0
     ```
     """
-    return tree.map(lambda leaf: bind(StopGradient(), leaf), x)
+    return own(tree.map(lambda leaf: bind(StopGradient(), leaf), x), tree.leaves(x))
 
 
 __all__ = [

@@ -27,6 +27,7 @@ from adjoint.ops.control.guards import Mismatch
 from adjoint.program.trace import live_trace
 from adjoint.program.types import ArrayType, Value
 from adjoint.transform import inner_programs, tape_fast  # noqa: F401  (give others what they ask for)
+from adjoint.transform.arguments import own
 from adjoint.transform.batch_branches import TooManyPaths
 from adjoint.transform.guards import TooLarge, ValueRequested
 from adjoint.transform.nonfinite import active_watch
@@ -192,7 +193,8 @@ class Jitted(Entry):
         """The function as it is; where a transformation runs around it, it is converted if need be, as without jit."""
         if live_trace() is None:
             return self.function(*args, **kwargs)
-        return start_over(lambda function: function(*args, **kwargs), self.function, (args, kwargs))
+        result = start_over(lambda function: function(*args, **kwargs), self.function, (args, kwargs))
+        return own(result, tree.leaves((args, kwargs)))
 
     def report(self) -> Report:
         """What was compiled, why, and how long it took; what is left to NumPy and to plain Python."""
@@ -327,7 +329,7 @@ class Jitted(Entry):
         while trace is not None and not trace.records:
             trace = trace.outer
         if trace is not None or active_watch() is not None:
-            return prepare(self.function)(*args, **kwargs)
+            return own(prepare(self.function)(*args, **kwargs), tree.leaves((args, kwargs)))
         call = self.read_call(args, kwargs)
         if not call.is_traced:
             return self._run(call, args, kwargs, alone=False)

@@ -30,6 +30,8 @@ FLOAT64 = np.dtype(np.float64)
 _ARRAY: Any = np.ndarray
 _SCALAR: Any = np.generic
 _TRACED: Any = Tracer
+_LISTS: Any = (tuple, list)
+_DICTS: Any = (dict,)
 
 
 def plain_value(leaf: Any, name: str | Callable[[], str]) -> Value:
@@ -314,6 +316,9 @@ def leave_trace(value: Value, trace: Trace, foreign: Sequence[Any] = ()) -> Valu
         if outer or value.base is not None or not value.flags.writeable or any(value is f for f in foreign):
             value = value.copy()
         return value if value.ndim else value[()]
+    if isinstance(value, _TRACED) and value.shape and (outer or any(value is f for f in foreign)):
+        with trace.below():
+            value = value.copy()
     return value
 
 
@@ -327,5 +332,18 @@ def fresh(values: Sequence[Value], foreign: Sequence[Any] = ()) -> list[Value]:
                 value = value.copy()
             seen.add(id(value))
             value = value if value.ndim else value[()]
+        elif isinstance(value, _TRACED) and value.shape:
+            if id(value) in seen or hasattr(value, "_base"):
+                value = value.copy()
+            seen.add(id(value))
         out.append(value)
     return out
+
+
+def own(value: Any, foreign: Sequence[Any]) -> Any:
+    """What a function of the user's gives, as it is, but for arrays that the caller has: these are copied."""
+    if type(value) in _LISTS:
+        return type(value)([own(part, foreign) for part in value])
+    if type(value) in _DICTS:
+        return dict(zip(value, [own(part, foreign) for part in value.values()], strict=True))
+    return fresh([value], foreign)[0] if isinstance(value, _ARRAY | _TRACED) and value.ndim else value

@@ -98,7 +98,8 @@ def split_aux(result: Any, has_aux: bool, trace: Any, foreign: Sequence[Any] = (
 def outside(value: Any, trace: Any, foreign: Sequence[Any] = ()) -> Any:
     """A tree of results of `trace` as the caller sees it."""
     leaves, structure = tree.flatten(value)
-    return tree.unflatten(structure, fresh([leave_trace(leaf, trace, foreign) for leaf in leaves]))
+    with trace.below():
+        return tree.unflatten(structure, fresh([leave_trace(leaf, trace, foreign) for leaf in leaves]))
 
 
 def check_leaf(leaf: Any) -> Value:
