@@ -35,6 +35,7 @@ def work(first: int, count: int, nested: bool) -> None:
     from tests.random_programs.agreement import Outcome, check_seed
     from tests.random_programs.loops import check_loops
     from tests.random_programs.modes import check_nested
+    from tests.random_programs.scripted import check_script
 
     histories.FIRST_ROWS = 1  # so that memory grows, and moves, in short loops too
     for seed in range(first, first + count):
@@ -44,6 +45,7 @@ def work(first: int, count: int, nested: bool) -> None:
             if not nested:
                 found.add(check_seed(seed))
                 found.failures += check_loops(seed)
+                found.add(check_script(seed))
         except Exception as problem:  # of the comparison itself
             found = Outcome()
             found.failures.append(f"seed {seed}: the comparison raises {type(problem).__name__}: {problem}")
@@ -191,10 +193,12 @@ def main() -> int:
         sys.path[:0] = [str(ROOT / "src"), str(ROOT)]
         from tests.random_programs.functions import LOOPS_IN_LOOPS, random_function
         from tests.random_programs.loops import random_loops
+        from tests.random_programs.scripts import random_script
 
         print(random_function(arguments.show, LOOPS_IN_LOOPS))
         print(random_function(arguments.show))
         print(random_loops(arguments.show).text)
+        print(random_script(arguments.show).text)
         return 0
     if arguments.work:
         work(arguments.first, arguments.count, arguments.nested)

@@ -12,6 +12,7 @@ from adjoint.program.program import interpret
 from tests.random_programs.agreement import Outcome, check_seed, differences, noisy
 from tests.random_programs.functions import random_function
 from tests.random_programs.modes import check_nested
+from tests.random_programs.scripted import check_script
 from tests.simplify.programs import program_of
 from tests.support.sweeps import sampled
 
@@ -32,6 +33,13 @@ def test_loops_in_loops_agree_in_every_mode(seed) -> None:
     outcome = check_nested(seed)
     assert not outcome.failures
     assert outcome.programs >= 1
+
+
+@pytest.mark.parametrize("seed", sampled(range(20), every=10))
+def test_functions_as_users_write_them_agree_in_some_modes(seed) -> None:
+    outcome = check_script(seed)
+    assert not outcome.failures
+    assert outcome.programs >= 5
 
 
 def test_the_functions_are_the_same_in_every_run_and_differ_from_seed_to_seed() -> None:

@@ -121,7 +121,7 @@ def check_nested(seed: int, *, all_modes: bool = False) -> Outcome:
     return outcome
 
 
-def _run(f: Callable[..., list[Any]], args: Sequence[Any]) -> list[Any] | Exception:
+def run(f: Callable[..., list[Any]], args: Sequence[Any]) -> list[Any] | Exception:
     try:
         return [np.asarray(z) for z in f(*args)]
     except REFUSED as problem:
@@ -132,14 +132,14 @@ def _check_case(
     what: str, f: Callable[..., list[Any]], args: list[Any], outcome: Outcome, *, compiled: bool
 ) -> list[Any] | None:
     """A mode as it is, as a program, as it was recorded and simplified; and under jit, `compiled` or not recorded."""
-    expected = _run(f, args)
+    expected = run(f, args)
     program = traced(f, args)
     if program is not None and not isinstance(expected, Exception):
         operations(program, outcome.seen)
-        _compare(what + ", recorded", f, args, expected, lambda *xs: interpret(program, xs), outcome)
+        compare(what + ", recorded", f, args, expected, lambda *xs: interpret(program, xs), outcome)
         simplified(program, args, what, outcome)
     if compiled or program is None:
-        _compare(what + ", jit", f, args, expected, ad.jit(f), outcome)
+        compare(what + ", jit", f, args, expected, ad.jit(f), outcome)
     return None if isinstance(expected, Exception) else expected
 
 
@@ -148,7 +148,7 @@ def _check_batch(what: str, f: RandomFunction, case: Case, outcome: Outcome, rng
     function, first = case
     n = len(f.inputs)
     others = [[*f.values(0, draw), *first[n:]] for draw in range(1, ELEMENTS)]
-    single = [_run(function, args) for args in (first, *others)]
+    single = [run(function, args) for args in (first, *others)]
     if any(isinstance(one, Exception) for one in single):
         outcome.notes["an element of a batch raises"] += 1
         return
@@ -158,7 +158,7 @@ def _check_batch(what: str, f: RandomFunction, case: Case, outcome: Outcome, rng
     except ValueError:
         return  # shapes that depend on values
     batched: Callable[..., list[Any]] = lambda *ys: list(ad.vmap(lambda *zs: function(*zs))(*ys))
-    spread = lambda: _batch_spread(function, [first, *others])
+    spread = lambda: batch_spread(function, [first, *others])
     form = rng.choice(["plain", "plain", "twice", "outside"])
     if form == "twice":
         what, once = what + ", twice", batched
@@ -167,11 +167,11 @@ def _check_batch(what: str, f: RandomFunction, case: Case, outcome: Outcome, rng
         what, smooth = what + ", turned round", [k for k, x in enumerate(args) if x.dtype.kind in "fc"]
         total = lambda *ys: np.sum(ad.vmap(f.weighed)(*ys))
         batched = lambda *ys: list(ad.grad(total, argnums=tuple(smooth))(*ys))
-    _compare(what, batched, args, expected, batched, outcome, spread)
-    _compare(what + ", jit", batched, args, expected, ad.jit(batched), outcome, spread)
+    compare(what, batched, args, expected, batched, outcome, spread)
+    compare(what + ", jit", batched, args, expected, ad.jit(batched), outcome, spread)
 
 
-def _compare(
+def compare(
     what: str,
     f: Callable[..., list[Any]],
     args: Sequence[Any],
@@ -181,7 +181,7 @@ def _compare(
     spread: Callable[[], list[list[Any]]] | None = None,
 ) -> None:
     try:
-        actual = _run(other, args)
+        actual = run(other, args)
     except Exception as problem:
         outcome.failures.append(f"{what}: raises {type(problem).__name__}: {problem}"[:600])
         return
@@ -213,10 +213,10 @@ def _spread(f: Callable[..., list[Any]], args: Sequence[Any]) -> list[Any]:
             return [noisy(program, args, rng) for _ in range(RUNS)]
         except RAISED as problem:
             return [problem]
-    return [_run(f, [_moved(x, rng) for x in args]) for _ in range(RUNS)]
+    return [run(f, [_moved(x, rng) for x in args]) for _ in range(RUNS)]
 
 
-def _batch_spread(f: Callable[..., list[Any]], elements: Sequence[Sequence[Any]]) -> list[Any]:
+def batch_spread(f: Callable[..., list[Any]], elements: Sequence[Sequence[Any]]) -> list[Any]:
     runs = [_spread(f, args) for args in elements]
     if any(isinstance(one, Exception) for run in runs for one in run):
         return [RuntimeError("at the edge of being an error")]
@@ -237,7 +237,7 @@ def _check_adjoint(what: str, found: dict[str, Case], known: dict[str, list[Any]
         return
     n = len(found["value"][1])
     v, u = found["jvp"][1][n:], found["vjp"][1][n:]
-    pushed, pulled = (known.get(name) or _run(*found[name]) for name in ("jvp", "vjp"))
+    pushed, pulled = (known.get(name) or run(*found[name]) for name in ("jvp", "vjp"))
     if isinstance(pushed, Exception) or isinstance(pulled, Exception):
         return
     inner = lambda xs, ys: sum(float(np.sum(np.real(np.conj(x) * y))) for x, y in zip(xs, ys, strict=True))
