@@ -265,7 +265,8 @@ class _Writer(Expressions):
         if not y:
             return []
         y0, inner = y[0], Scope(list(s.numbers), [v, "x", "u"], s.matrices, depth=s.depth + 2)
-        loop = self.r.choice([f"for _ in range({self.r.choice([1, 3, 12])}):", f"while np.sum({y0} ** 2) > 0.5:"])
+        repeated = f"for _ in range({self.r.choice([1, 3, 12])}):"
+        loop = self.r.choice([repeated, f"while 0.5 < np.sum({y0} ** 2) < 99.0:"])
         lines = [f"def {g}({v}):", f"    return {self.number(inner)} + {v} @ {v}", loop]
         if loop.startswith("while"):
             return [*lines, f"    {y0} = 0.7 * {y0} - 0.01 * np.tanh(ad.grad({g})({y0}))"]
