@@ -11,11 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.compile import blas, numpy_sorting, panels, pool, spectra, ufunc_loops
+from adjoint.base.loading import deferred
+from adjoint.compile import blas, numpy_sorting, pool, ufunc_loops
 from adjoint.program.program import Equation, Program, Var
 from adjoint.program.subprograms import all_equations, all_programs
 
 ENTRY = "adjoint_kernel"
+# how functions that code of our own writes are called; that code is read where one of them is asked for
+PANELS, SPECTRA = "adjoint_panels_", "adjoint_spectrum_"
+_panels_address = deferred("adjoint.compile.panels", "address")
+_spectra_address = deferred("adjoint.compile.spectra", "address")
 
 
 class Code:
@@ -68,12 +73,12 @@ def _address(symbol: str) -> int:
         return interpreter()[symbol]
     if symbol.startswith("adjoint_pool_"):
         return pool.address(symbol)
-    if symbol.startswith(panels.NAME):
-        return panels.address(symbol)
+    if symbol.startswith(PANELS):
+        return _panels_address(symbol)
     if symbol.startswith(numpy_sorting.NAME):
         return numpy_sorting.address(symbol)
-    if symbol.startswith(spectra.NAME):
-        return spectra.address(symbol)
+    if symbol.startswith(SPECTRA):
+        return _spectra_address(symbol)
     return ufunc_loops.address(symbol) if "." in symbol else blas.address(symbol)
 
 

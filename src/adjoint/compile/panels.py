@@ -18,11 +18,12 @@ from typing import Any
 import numpy as np
 
 from adjoint.compile.cache import object_of
+from adjoint.compile.code import PANELS
 from adjoint.compile.ir import Function, Module, Value, vector_of
 from adjoint.compile.machine import Loaded, vector_bits
 from adjoint.compile.vectors import transpose
 
-NAME = "adjoint_panels_"
+NAME = PANELS
 DTYPES = {name: np.dtype(name) for name in ("float32", "float64")}
 SCALARS = {"float32": "float", "float64": "double"}
 ROWS, VECTORS = 8, 3  # of a tile: 24 of 32 registers hold its sums

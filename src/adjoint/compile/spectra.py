@@ -21,11 +21,12 @@ import numpy as np
 
 from adjoint.compile.butterflies import BUTTERFLIES, Pair, Pairs
 from adjoint.compile.cache import object_of
+from adjoint.compile.code import SPECTRA
 from adjoint.compile.ir import Function, Module, Value, vector_of
 from adjoint.compile.machine import Loaded, vector_bits
 from adjoint.compile.vectors import transpose
 
-NAME = "adjoint_spectrum_"
+NAME = SPECTRA
 RADICES = (4, 2, 3, 5, 7)
 SCALARS = {"float32": "float", "float64": "double"}
 
