@@ -210,6 +210,12 @@ def test_converted_functions_call_the_counterpart(title) -> None:
         np.testing.assert_allclose(ad.vmap(f)(np.stack([X, inside]))[1], f(inside), rtol=1e-4)
 
 
+def test_errors_of_ours_that_name_a_traced_value_speak_for_themselves() -> None:
+    for transform in (ad.grad, ad.jit):
+        with pytest.raises(TypeError, match=r"^jvp: primals must be a tuple"):
+            transform(lambda x: ad.jvp(np.sin, x, (1.0,))[1])(1.0)
+
+
 def test_compiled_functions_and_operands() -> None:
     with pytest.raises(TraceError, match=r"not written in Python was given a traced value, at test_refusals\.py"):
         ad.grad(lambda v: np.sum(scipy.sparse.linalg.splu(sparse.csc_array(A)).solve(v)))(X)
