@@ -72,3 +72,20 @@ def test_a_set_or_a_term_that_moves_with_the_arguments():
     soft = implicit.Proximal(lambda y, step, a: np.sign(y) * np.maximum(np.abs(y) - step * a, 0.0))
     h = implicit.value(lambda x, a: 0.5 * (x - 3.0) ** 2, x0=0.0, subject_to=soft)  # x = 3 - a
     assert_allclose([h(1.2), ad.grad(h)(1.2), ad.grad(ad.grad(h))(1.2)], [0.72, 1.2, 1.0], rtol=1e-9)
+
+
+def test_constraints_make_an_optimizer_unique():
+    """A vertex and the middle of an edge of a linear program; a bound that cuts a direction without curvature."""
+    costs = lambda x, a: -a * x[0] - x[1]
+    cut = implicit.Constraints(inequality=lambda x, a: x[0] + x[1] - 1.0, bounds=(0.0, None))
+    vertex = implicit.value(costs, lambda a: np.array([1.0, 0.0]), subject_to=cut, check="raise")
+    assert vertex.is_unique(2.0)
+    assert_allclose(ad.grad(vertex)(2.0), -1.0)
+    edge = implicit.value(costs, lambda a: np.array([0.5, 0.5]), subject_to=cut, check="raise")
+    assert not edge.is_unique(1.0)
+    with pytest.raises(ad.SolveError, match="not unique"):
+        ad.grad(edge)(1.0)
+    ball = implicit.Constraints(inequality=lambda x, a: np.sum(x * x) - a)
+    inside = implicit.value(lambda x, a: -np.sum(x), lambda a: np.sqrt(a / 2) * np.ones(2), subject_to=ball)
+    assert inside.is_unique(2.0)
+    assert_allclose(ad.grad(inside)(2.0), -0.5, rtol=1e-9)  # -√(2a)

@@ -20,10 +20,11 @@ from adjoint import tree
 from adjoint.api.custom_rules import custom_rule
 from adjoint.api.gradients import jvp
 from adjoint.base.source import user_facing
+from adjoint.implicit.active_sets import identify
 from adjoint.implicit.constraints import Projected, Proximal, lagrangian
 from adjoint.implicit.diagnosis import Watch, condition
 from adjoint.implicit.function import ImplicitFunction
-from adjoint.implicit.kkt import ConstrainedMinimizer
+from adjoint.implicit.kkt import ConstrainedMinimizer, linearize_constraints
 from adjoint.implicit.minima import argmin
 from adjoint.linear.operators.derivative_maps import hessian
 from adjoint.program.trace import Tracer
@@ -77,6 +78,8 @@ class OptimalValue:
     def is_unique(self, *args: Any) -> bool:
         """Whether the Hessian of f in x is regular at the optimizer: no direction leaves f as it is.
 
+        Under constraints that of the Lagrangian counts, along directions that the constraints which hold leave free.
+
         ```python
         h = ad.implicit.value(lambda w, a: a * w, lambda a: np.sign(a), sense="max")
         h.is_unique(0.0)  # → False
@@ -87,9 +90,25 @@ class OptimalValue:
     def _is_unique(self, x: Any, theta: Sequence[Any]) -> bool:
         if any(isinstance(leaf, Tracer) for leaf in tree.leaves((x, theta))):
             return True  # not known in a program
-        matrix = hessian(lambda x: self.objective(x, *theta))(x).to_dense()
+        whole, found = lambda x: self.objective(x, *theta), self.optimizer
+        free = None
+        if isinstance(found, ConstrainedMinimizer):
+            z, _ = found.solution(*theta)
+            x, whole = z["x"], lambda x: lagrangian(found.objective, found.constraints, x, z, theta, {})
+            free = _free_directions(found, x, theta)
+        matrix = hessian(whole)(x).to_dense()
+        matrix = matrix if free is None else free.T @ matrix @ free
         eps = float(np.finfo(matrix.dtype).eps)
-        return bool(np.all(np.isfinite(matrix)) and condition(matrix) < 0.1 / (eps * len(matrix)))
+        return not len(matrix) or bool(np.all(np.isfinite(matrix)) and condition(matrix) < 0.1 / (eps * len(matrix)))
+
+
+def _free_directions(found: ConstrainedMinimizer, x: Any, theta: Sequence[Any]) -> Any:
+    """Columns that span what equalities, and inequalities that press, leave free."""
+    from scipy.linalg import null_space
+
+    at = linearize_constraints(found.objective, found.constraints, x, theta, {})
+    held = at.inequality_jacobian[identify(at)["active"]]
+    return null_space(np.concatenate([at.equality_jacobian, held]))
 
 
 def _push_theta(function: Callable[..., Any], primals: Any, tangents: Any) -> Any:
