@@ -1,6 +1,6 @@
 """Programs inside networks: a layer that solves quadratic programs, and a path of lasso fits, with their gradients.
 
-    PYTHONPATH=src:. python benchmarks/layers.py
+    python -m benchmarks.layers
 
 Needs jax, jaxopt, torch, cvxpy and cvxpylayers; double precision, one thread, rounds taken alternately, the least
 processor time. The layer solves 32 programs with 20 unknowns, 5 equations and 30 inequalities and gives the gradient of
@@ -12,7 +12,6 @@ formula on the supports that scikit-learn finds; the ratio is ours / theirs.
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -33,20 +32,10 @@ from sklearn.linear_model import Lasso  # noqa: E402
 import adjoint as ad  # noqa: E402
 from adjoint import optimize  # noqa: E402
 from adjoint.optimize import proximal  # noqa: E402
+from benchmarks.turns import least_times  # noqa: E402
 
 BATCH, UNKNOWNS, EQUATIONS, INEQUALITIES = 32, 20, 5, 30
 FITS, ROUNDS = 50, 7
-
-
-def least_times(contenders: dict[str, Callable[[], Any]], rounds: int) -> dict[str, float]:
-    """The least processor seconds of each, in alternating rounds."""
-    times = dict.fromkeys(contenders, np.inf)
-    for _ in range(rounds):
-        for name, run in contenders.items():
-            start = time.process_time()
-            run()
-            times[name] = min(times[name], time.process_time() - start)
-    return times
 
 
 Contenders = dict[str, Callable[[], Any]]

@@ -1,6 +1,6 @@
 """Quadratic programs with their gradients beside qpax and Clarabel.
 
-    PYTHONPATH=src:. python benchmarks/programs.py
+    python -m benchmarks.programs
 
 Needs jax, qpax and clarabel; double precision, one thread, rounds taken alternately, the least processor time. A
 batch of 64 programs with 30 unknowns and 40 inequalities: solutions, and the gradient of their sum of squares in q.
@@ -10,8 +10,6 @@ that of the solution: both are held against differences. The ratio is ours / the
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from typing import Any
 
 import clarabel
@@ -23,19 +21,9 @@ from scipy import sparse
 
 import adjoint as ad
 from adjoint import optimize
+from benchmarks.turns import least_times
 
 BATCH, UNKNOWNS, INEQUALITIES, ROUNDS = 64, 30, 40, 10
-
-
-def least_times(contenders: dict[str, Callable[[], Any]], rounds: int) -> dict[str, float]:
-    """The least processor seconds of each, in alternating rounds."""
-    times = dict.fromkeys(contenders, np.inf)
-    for _ in range(rounds):
-        for name, run in contenders.items():
-            start = time.process_time()
-            run()
-            times[name] = min(times[name], time.process_time() - start)
-    return times
 
 
 def programs() -> tuple[np.ndarray, ...]:

@@ -3,7 +3,7 @@
 One update from Python makes new arrays here and in optax, while PyTorch writes into the old ones; ten updates are one
 compiled loop here (what `train` and `nn.fit` run) and in optax, and a loop of Python over fused updates in PyTorch.
 
-    PYTHONPATH=src:. python benchmarks/stochastic.py
+    python -m benchmarks.stochastic
 
 Needs torch, optax and scikit-learn; one thread, single precision, rounds taken alternately, the least time of each. The
 ratio is ours / theirs.
@@ -11,7 +11,6 @@ ratio is ours / theirs.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -25,20 +24,10 @@ from sklearn.datasets import load_digits
 import adjoint as ad
 from adjoint import nn
 from adjoint.optimize import updates
+from benchmarks.turns import least_times
 
 PARAMETERS, UPDATES, ROUNDS = 1_000_000, 10, 30
 SIZES, BATCH, EPOCHS = (64, 128, 10), 64, 10
-
-
-def least_times(contenders: dict[str, Callable[[], Any]], rounds: int) -> dict[str, float]:
-    """The least processor seconds of each, in alternating rounds."""
-    times = dict.fromkeys(contenders, np.inf)
-    for _ in range(rounds):
-        for name, run in contenders.items():
-            start = time.process_time()
-            run()
-            times[name] = min(times[name], time.process_time() - start)
-    return times
 
 
 def adam(updates_in_a_call: int) -> dict[str, Callable[[], Any]]:

@@ -8,6 +8,7 @@ import pytest
 import adjoint as ad
 from adjoint.compile import spectra
 from adjoint.compile.machine import Loaded, compile_written, vector_bits
+from adjoint.compile.masked import SCALARS
 from tests.compile.test_ufuncs import compiled_without_callbacks
 
 R = np.random.default_rng(7)
@@ -27,9 +28,7 @@ def bits(request):
 
 @pytest.fixture(scope="module")
 def functions(bits):
-    return {
-        dtype: Loaded(compile_written(spectra.write_spectra(f"{spectra.NAME}{dtype}"))) for dtype in spectra.SCALARS
-    }
+    return {dtype: Loaded(compile_written(spectra.write_spectra(f"{spectra.NAME}{dtype}"))) for dtype in SCALARS}
 
 
 @pytest.mark.parametrize("dtype", ["complex128", "complex64"])

@@ -21,11 +21,11 @@ from adjoint.compile.cache import object_of
 from adjoint.compile.code import PANELS
 from adjoint.compile.ir import Function, Module, Value, vector_of
 from adjoint.compile.machine import Loaded, vector_bits
+from adjoint.compile.masked import MaskedCode
 from adjoint.compile.vectors import transpose
 
 NAME = PANELS
 DTYPES = {name: np.dtype(name) for name in ("float32", "float64")}
-SCALARS = {"float32": "float", "float64": "double"}
 ROWS, VECTORS = 8, 3  # of a tile: 24 of 32 registers hold its sums
 # of a block, at most: it is 256 long, A's fits into the second level of the cache, B's into the third
 ROWS_OF_BLOCK, LENGTH, COLUMNS_OF_BLOCK = 192, 256, 768
@@ -70,19 +70,14 @@ def write_panels(name: str) -> str:
     return str(module)
 
 
-class _Panels:
+class _Panels(MaskedCode):
     """The functions of one dtype."""
 
     def __init__(self, module: Module, dtype: np.dtype[Any]) -> None:
-        self.module, self.scalar, self.bytes = module, SCALARS[dtype.name], dtype.itemsize
-        self.lanes = vector_bits() // 8 // dtype.itemsize
+        super().__init__(module, dtype, vector_bits())
         self.span, self.group = VECTORS * self.lanes, min(GROUP, self.lanes)
-        self.attributes = f'nounwind "prefer-vector-width"="{vector_bits()}"'
         self.names = {part: f"{part}_{dtype.name}" for part in ("pack_lines", "pack_across")}
         self.tiles = [f"tile_{v + 1}_{dtype.name}" for v in range(VECTORS)]
-
-    def _function(self, name: str, params: list[str], linkage: str = "internal") -> Function:
-        return Function(self.module, name, params, "void", linkage=linkage, attributes=f"{self.attributes} noinline")
 
     def write(self, name: str) -> None:
         self._write_pack_lines()
@@ -91,56 +86,33 @@ class _Panels:
             self._write_tile(tile, vectors)
         self._write_product(name)
 
-    # One element, and several of them behind each other
-
-    def _at(self, f: Function, pointer: Value, *terms: Value) -> Value:
-        position = terms[0]
-        for term in terms[1:]:
-            position = f.add(position, term)
-        return f.element(pointer, position, self.scalar)
-
-    def _mask(self, f: Function, count: Value, lanes: int) -> Value:
-        """The first `count` lanes."""
-        return f.icmp("slt", f.lane_numbers(lanes), f.spread(count, lanes))
-
-    def _load(self, f: Function, pointer: Value, mask: Value) -> Value:
-        kind = vector_of(self.scalar, mask.width)
-        return f.intrinsic(
-            "masked.load", pointer, f.constant("i32", self.bytes), mask, f.constant(kind, 0),
-            returns=kind, over=[kind, "ptr"],
-        )  # fmt: skip
-
-    def _store(self, f: Function, value: Value, pointer: Value, mask: Value) -> None:
-        name = f"llvm.masked.store.v{value.width}f{8 * self.bytes}.p0"
-        f.call(name, "void", value, pointer, f.constant("i32", self.bytes), mask, declared=True)
-
     # Packing: panel[width · k + i] = line i at k, for `count` lines and as many zeros as the panel has more
 
     def _write_pack_lines(self) -> None:
         """Lines that are neighbors in memory."""
-        f = self._function(self.names["pack_lines"], ["ptr", "i64", "ptr", "i64", "i64", "i64"])
+        f = self.function(self.names["pack_lines"], ["ptr", "i64", "ptr", "i64", "i64", "i64"])
         panel, width, source, count, length, step = f.params
         lanes = self.group
         with f.loop(f.index(0), length) as k, f.loop(f.index(0), width, f.index(lanes)) as i:
-            values = self._load(f, self._at(f, source, f.mul(k, step), i), self._mask(f, f.sub(count, i), lanes))
-            f.store(values, self._at(f, panel, f.mul(k, width), i), self.bytes)
+            values = self.load(f, self.at(f, source, f.mul(k, step), i), self.mask(f, f.sub(count, i), lanes))
+            f.store(values, self.at(f, panel, f.mul(k, width), i), self.bytes)
         f.ret()
         f.finish()
 
     def _write_pack_across(self) -> None:
         """Lines whose own elements are neighbors: a group of them is transposed at a time."""
-        f = self._function(self.names["pack_across"], ["ptr", "i64", "ptr", "i64", "i64", "i64"])
+        f = self.function(self.names["pack_across"], ["ptr", "i64", "ptr", "i64", "i64", "i64"])
         panel, width, source, count, length, step = f.params
         none = f.constant(vector_of("i1", self.group), 0)
         with f.loop(f.index(0), width, f.index(self.group)) as i, f.loop(f.index(0), length, f.index(self.group)) as k:
-            inside = self._mask(f, f.sub(length, k), self.group)
+            inside = self.mask(f, f.sub(length, k), self.group)
             lines: list[Value] = []
             for line in range(self.group):
                 number = f.add(i, f.index(line))
                 mask = f.select(f.icmp("slt", number, count), inside, none)
-                lines.append(self._load(f, self._at(f, source, f.mul(number, step), k), mask))
+                lines.append(self.load(f, self.at(f, source, f.mul(number, step), k), mask))
             for row, values in enumerate(transpose(f, lines)):
-                f.store(values, self._at(f, panel, f.mul(f.add(k, f.index(row)), width), i), self.bytes)
+                f.store(values, self.at(f, panel, f.mul(f.add(k, f.index(row)), width), i), self.bytes)
         f.ret()
         f.finish()
 
@@ -148,7 +120,7 @@ class _Panels:
 
     def _write_tile(self, name: str, vectors: int) -> None:
         """Some rows and columns of C from a panel of A and one of B; added to what is there, or not."""
-        f = self._function(name, ["ptr noalias", "ptr noalias", "ptr noalias", "i64", "i64", "i64", "i64", "i1"])
+        f = self.function(name, ["ptr noalias", "ptr noalias", "ptr noalias", "i64", "i64", "i64", "i64", "i1"])
         left, right, target, length, down, rows, columns, adds = f.params
         kind = vector_of(self.scalar, self.lanes)
         sums = [[f.allocate(kind) for _ in range(vectors)] for _ in range(ROWS)]
@@ -157,11 +129,11 @@ class _Panels:
         with f.loop(f.index(0), length) as k:
             start = f.mul(k, f.index(vectors * self.lanes))
             across = [
-                f.load(kind, self._at(f, right, start, f.index(v * self.lanes)), self.lanes * self.bytes)
+                f.load(kind, self.at(f, right, start, f.index(v * self.lanes)), self.lanes * self.bytes)
                 for v in range(vectors)
             ]
             for i, line in enumerate(sums):
-                factor = f.load(self.scalar, self._at(f, left, f.mul(k, f.index(ROWS)), f.index(i)), self.bytes)
+                factor = f.load(self.scalar, self.at(f, left, f.mul(k, f.index(ROWS)), f.index(i)), self.bytes)
                 for one, buffer in zip(across, line, strict=True):
                     f.store(f.fma(f.spread(factor, self.lanes), one, f.load(kind, buffer)), buffer)
         found = f.allocate(kind, ROWS * vectors)
@@ -169,18 +141,18 @@ class _Panels:
             f.store(f.load(kind, buffer), f.element(found, f.index(number), kind))
         with f.loop(f.index(0), rows) as i:
             for v in range(vectors):
-                mask = self._mask(f, f.sub(columns, f.index(v * self.lanes)), self.lanes)
-                place = self._at(f, target, f.mul(down, i), f.index(v * self.lanes))
-                before = self._load(f, place, f.select(adds, mask, f.constant(mask.type, 0)))
+                mask = self.mask(f, f.sub(columns, f.index(v * self.lanes)), self.lanes)
+                place = self.at(f, target, f.mul(down, i), f.index(v * self.lanes))
+                before = self.load(f, place, f.select(adds, mask, f.constant(mask.type, 0)))
                 total = f.load(kind, f.element(found, f.add(f.mul(i, f.index(vectors)), f.index(v)), kind))
-                self._store(f, f.fadd(before, total), place, mask)
+                self.store(f, f.fadd(before, total), place, mask)
         f.ret()
         f.finish()
 
     # The whole
 
     def _write_product(self, name: str) -> None:
-        f = self._function(name, ["ptr"] * 5 + ["i64"] * 11, linkage="")
+        f = self.function(name, ["ptr"] * 5 + ["i64"] * 11, linkage="")
         a, b, c, room_a, room_b, m, k, n, a_down, a_across, b_down, b_across, c_down, m_block, k_block, n_block = (
             f.params
         )
@@ -193,22 +165,22 @@ class _Panels:
             adds = f.icmp("sgt", k0, zero)
             with f.loop(zero, columns, f.index(self.span)) as j:
                 count = smaller(f.sub(columns, j), f.index(self.span))
-                source = self._at(f, b, f.mul(k0, b_down), f.mul(f.add(j0, j), b_across))
-                panel = self._at(f, room_b, f.mul(j, padded))
+                source = self.at(f, b, f.mul(k0, b_down), f.mul(f.add(j0, j), b_across))
+                panel = self.at(f, room_b, f.mul(j, padded))
                 self._pack(f, panel, rounded(count, self.lanes), source, count, length, b_across, b_down)
             with f.loop(zero, m, m_block) as i0:
                 rows = smaller(f.sub(m, i0), m_block)
                 with f.loop(zero, rows, f.index(ROWS)) as i:
-                    source = self._at(f, a, f.mul(f.add(i0, i), a_down), f.mul(k0, a_across))
+                    source = self.at(f, a, f.mul(f.add(i0, i), a_down), f.mul(k0, a_across))
                     count = smaller(f.sub(rows, i), f.index(ROWS))
-                    panel = self._at(f, room_a, f.mul(i, padded))
+                    panel = self.at(f, room_a, f.mul(i, padded))
                     self._pack(f, panel, f.index(ROWS), source, count, length, a_down, a_across)
                 with f.loop(zero, columns, f.index(self.span)) as j:
                     count = smaller(f.sub(columns, j), f.index(self.span))
-                    right = self._at(f, room_b, f.mul(j, padded))
+                    right = self.at(f, room_b, f.mul(j, padded))
                     with f.loop(zero, rows, f.index(ROWS)) as i:
-                        left = self._at(f, room_a, f.mul(i, padded))
-                        target = self._at(f, c, f.mul(f.add(i0, i), c_down), j0, j)
+                        left = self.at(f, room_a, f.mul(i, padded))
+                        target = self.at(f, c, f.mul(f.add(i0, i), c_down), j0, j)
                         few = smaller(f.sub(rows, i), f.index(ROWS))
                         self._call_tile(f, left, right, target, length, c_down, few, count, adds)
         f.ret()

@@ -24,11 +24,11 @@ from adjoint.compile.cache import object_of
 from adjoint.compile.code import SPECTRA
 from adjoint.compile.ir import Function, Module, Value, vector_of
 from adjoint.compile.machine import Loaded, vector_bits
+from adjoint.compile.masked import MaskedCode
 from adjoint.compile.vectors import transpose
 
 NAME = SPECTRA
 RADICES = (4, 2, 3, 5, 7)
-SCALARS = {"float32": "float", "float64": "double"}
 
 
 # What a length needs
@@ -128,18 +128,13 @@ def write_spectra(name: str) -> str:
     return str(module)
 
 
-class _Spectra:
+class _Spectra(MaskedCode):
     """The functions of one dtype."""
 
     def __init__(self, module: Module, dtype: np.dtype[Any]) -> None:
-        self.module, self.scalar, self.bytes = module, SCALARS[dtype.name], dtype.itemsize
-        self.lanes = vector_bits() // 8 // dtype.itemsize
+        super().__init__(module, dtype, vector_bits())
         self.kind = vector_of(self.scalar, self.lanes)
         self.aligned = self.lanes * self.bytes
-        self.attributes = f'nounwind "prefer-vector-width"="{vector_bits()}"'
-
-    def _function(self, name: str, params: list[str], linkage: str = "internal") -> Function:
-        return Function(self.module, name, params, "void", linkage=linkage, attributes=f"{self.attributes} noinline")
 
     def write(self, name: str) -> None:
         for radix in RADICES:
@@ -150,9 +145,6 @@ class _Spectra:
         self._write_transform(name)
 
     # Memory: element k of a block, and numbers at any place
-
-    def _at(self, f: Function, pointer: Value, position: Value) -> Value:
-        return f.element(pointer, position, self.scalar)
 
     def _place(self, f: Function, block: Value, k: Value, part: Value | int) -> Value:
         half = f.index(part) if isinstance(part, int) else part
@@ -166,23 +158,10 @@ class _Spectra:
         for part, value in enumerate(pair):
             f.store(value, self._place(f, block, k, part), self.aligned)
 
-    def _mask(self, f: Function, count: Value) -> Value:
-        return f.icmp("slt", f.lane_numbers(self.lanes), f.spread(count, self.lanes))
-
-    def _load(self, f: Function, pointer: Value, mask: Value) -> Value:
-        return f.intrinsic(
-            "masked.load", pointer, f.constant("i32", self.bytes), mask, f.constant(self.kind, 0),
-            returns=self.kind, over=[self.kind, "ptr"],
-        )  # fmt: skip
-
-    def _store(self, f: Function, value: Value, pointer: Value, mask: Value) -> None:
-        name = f"llvm.masked.store.v{self.lanes}f{8 * self.bytes}.p0"
-        f.call(name, "void", value, pointer, f.constant("i32", self.bytes), mask, declared=True)
-
     # Passes
 
     def _write_pass(self, radix: int) -> None:
-        f = self._function(f"pass_{radix}", ["ptr noalias", "ptr noalias", "ptr", "i64", "i64"])
+        f = self.function(f"pass_{radix}", ["ptr noalias", "ptr noalias", "ptr", "i64", "i64"])
         source, target, roots, length, parts = f.params
 
         def step(p: Value, factors: Sequence[Pair]) -> None:
@@ -199,7 +178,7 @@ class _Spectra:
         with f.loop(f.index(1), length) as p:
             start = f.mul(p, f.index(2 * (radix - 1)))
             numbers = [
-                f.spread(f.load(self.scalar, self._at(f, roots, f.add(start, f.index(i)))), self.lanes)
+                f.spread(f.load(self.scalar, self.at(f, roots, f.add(start, f.index(i)))), self.lanes)
                 for i in range(2 * (radix - 1))
             ]
             step(p, list(zip(numbers[::2], numbers[1::2], strict=True)))
@@ -210,43 +189,43 @@ class _Spectra:
 
     def _write_rows(self, name: str, into: bool) -> None:
         """Lines whose elements are neighbors: squares of lines and numbers are transposed."""
-        f = self._function(name, ["ptr", "ptr", "ptr", *["i64"] * 5])
+        f = self.function(name, ["ptr", "ptr", "ptr", *["i64"] * 5])
         block, memory, _, n, lines, _, apart, flip = f.params
         none = f.constant(vector_of("i1", self.lanes), 0)
         last = f.sub(lines, f.index(1))
         with f.loop(f.index(0), n, f.index(self.lanes // 2)) as k:
-            inside = self._mask(f, f.mul(f.sub(n, k), f.index(2)))
+            inside = self.mask(f, f.mul(f.sub(n, k), f.index(2)), self.lanes)
             places: list[Value] = []
             for line in range(self.lanes):
                 number = f.intrinsic("smin", f.index(line), last)
                 start = f.mul(f.add(f.mul(number, apart), k), f.index(2))
-                places.append(self._at(f, memory, start))
+                places.append(self.at(f, memory, start))
             slots = [
                 self._place(f, block, f.add(k, f.index(i // 2)), f.binary("xor", f.index(i % 2), flip))
                 for i in range(self.lanes)
             ]
             if into:
-                for slot, value in zip(slots, transpose(f, [self._load(f, p, inside) for p in places]), strict=True):
+                for slot, value in zip(slots, transpose(f, [self.load(f, p, inside) for p in places]), strict=True):
                     f.store(value, slot, self.aligned)
             else:
                 values = transpose(f, [f.load(self.kind, slot, self.aligned) for slot in slots])
                 for line, (place, value) in enumerate(zip(places, values, strict=True)):
-                    self._store(f, value, place, f.select(f.icmp("slt", f.index(line), lines), inside, none))
+                    self.store(f, value, place, f.select(f.icmp("slt", f.index(line), lines), inside, none))
         f.ret()
         f.finish()
 
     def _write_columns(self, name: str, into: bool) -> None:
         """Lines that are neighbors; what is written is multiplied by a table that lies alike, if there is one."""
-        f = self._function(name, ["ptr", "ptr", "ptr", *["i64"] * 5])
+        f = self.function(name, ["ptr", "ptr", "ptr", *["i64"] * 5])
         block, memory, table, n, lines, along, _, flip = f.params
         w = self.lanes
         count = f.mul(lines, f.index(2))
-        masks = [self._mask(f, count), self._mask(f, f.sub(count, f.index(w)))]
+        masks = [self.mask(f, count, self.lanes), self.mask(f, f.sub(count, f.index(w)), w)]
         other = f.binary("xor", flip, f.index(1))
 
         def get(base: Value, start: Value) -> Pair:
             low, high = (
-                self._load(f, self._at(f, base, f.add(start, f.index(w * v))), mask) for v, mask in enumerate(masks)
+                self.load(f, self.at(f, base, f.add(start, f.index(w * v))), mask) for v, mask in enumerate(masks)
             )
             return f.shuffle(low, high, range(0, 2 * w, 2)), f.shuffle(low, high, range(1, 2 * w, 2))
 
@@ -263,8 +242,8 @@ class _Spectra:
             real, imaginary = (f.load(self.kind, slot, self.aligned) for slot in slots)
             for v, mask in enumerate(masks):
                 order = [lane for i in range(v * w // 2, (v + 1) * w // 2) for lane in (i, w + i)]
-                place = self._at(f, memory, f.add(start, f.index(w * v)))
-                self._store(f, f.shuffle(real, imaginary, order), place, mask)
+                place = self.at(f, memory, f.add(start, f.index(w * v)))
+                self.store(f, f.shuffle(real, imaginary, order), place, mask)
 
         if into:
             with f.loop(f.index(0), n) as k:
@@ -287,7 +266,7 @@ class _Spectra:
 
     def _write_transform(self, name: str) -> None:
         """(input, output, room, roots, plan, table; lines, n; distances along and between lines of both; flip)."""
-        f = self._function(name, ["ptr"] * 6 + ["i64"] * 7, linkage="")
+        f = self.function(name, ["ptr"] * 6 + ["i64"] * 7, linkage="")
         given, result, room, roots, plan, table, lines, n, in_along, in_apart, out_along, out_apart, flip = f.params
         zero, one = f.index(0), f.index(1)
         space = f.mul(f.add(n, f.index(self.lanes)), f.index(2))
@@ -297,7 +276,7 @@ class _Spectra:
         with f.loop(zero, lines, f.index(self.lanes)) as first:
             count = f.intrinsic("smin", f.sub(lines, first), f.index(self.lanes))
             start = f.mul(f.mul(first, in_apart), f.index(2))
-            args = [room, self._at(f, given, start), Value("null", "ptr"), n, count, in_along, in_apart, flip]
+            args = [room, self.at(f, given, start), Value("null", "ptr"), n, count, in_along, in_apart, flip]
             self._either(f, in_along, "read", args)
             for title, value in (("from", room), ("to", second), ("roots", roots), ("length", n), ("parts", one)):
                 f.store(value, slots[title], 8)
@@ -311,15 +290,15 @@ class _Spectra:
                         f.call(f"pass_{one_radix}", "void", source, target, factors, length, parts)
                 behind = f.mul(f.mul(length, f.sub(radix, one)), f.index(2))
                 for title, value in (
-                    ("from", target), ("to", source), ("roots", self._at(f, factors, behind)), ("length", length),
+                    ("from", target), ("to", source), ("roots", self.at(f, factors, behind)), ("length", length),
                     ("parts", f.mul(parts, radix)),
                 ):  # fmt: skip
                     f.store(value, slots[title], 8)
             start = f.mul(f.mul(first, out_apart), f.index(2))
-            at = self._at(f, table, start)
+            at = self.at(f, table, start)
             scales = f.select(f.icmp("eq", table, Value("null", "ptr")), table, at)
             block = f.load("ptr", slots["from"], 8)
-            args = [block, self._at(f, result, start), scales, n, count, out_along, out_apart, flip]
+            args = [block, self.at(f, result, start), scales, n, count, out_along, out_apart, flip]
             self._either(f, out_along, "write", args)
         f.ret()
         f.finish()
