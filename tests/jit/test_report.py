@@ -136,3 +136,21 @@ def test_a_call_of_numpy_in_a_loop_is_a_warning() -> None:
     assert one.callbacks
     assert not one.looped
     assert "stands in a loop" not in str(once.report())
+
+
+def test_what_is_said_on_a_side_of_a_branch_is_not_called_in_every_iteration(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def step(y: Any, t: Any) -> Any:
+        tell = lambda y: (ad.debug.print("large: {}", y), y / 2)[1]
+        return ad.cond(y > 2.0, tell, lambda y: y + t, y), None
+
+    run = ad.jit(lambda x: ad.scan(step, x, np.ones(4))[0])
+    assert run(0.5) == 2.25
+    assert capsys.readouterr().out == "large: 2.5\n"
+    (one,) = run.report().specializations
+    assert one.callbacks
+    assert not one.looped
+    always = ad.jit(lambda x: ad.scan(lambda y, t: ((ad.debug.print("{}", y), y + t)[1], None), x, np.ones(2))[0])
+    always(0.5)
+    assert len(always.report().specializations[0].looped) == 1

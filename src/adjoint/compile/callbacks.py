@@ -46,7 +46,8 @@ def write_callback(emitter: Emitter, eq: Equation, only_if: Value | None = None)
         raise NeedsPython
     slot = len(shared.callbacks)
     shared.callbacks.append(eq)
-    if emitter.times > 1 and not eq.op.is_exceptional and only_if is None:
+    is_rare = only_if is not None or (emitter.in_branch and bool(eq.op.effect))
+    if emitter.times > 1 and not eq.op.is_exceptional and not is_rare:
         shared.looped.append(eq)
     pointers = [_contiguous(emitter, a) for a in eq.inputs if not isinstance(a, Literal)]
     pointers += [emitter.pointer(v) for v in eq.outputs]
@@ -59,7 +60,7 @@ def write_callback(emitter: Emitter, eq: Equation, only_if: Value | None = None)
         f.call_address(emitter.python(), "i64", f.index(slot), table)
         # what Python returns is not defined when a signal is handled before its first line: it says so in the table
         emitter.leave_if(f.icmp("eq", f.load("i64", table, 8), f.index(0)), -1)
-    if only_if is None:
+    if not is_rare:
         shared.work += 1e4 * emitter.times
         shared.steps.append(f"{eq.op.title}: NumPy")
     else:

@@ -112,6 +112,7 @@ class Emitter(Moves):
     ) -> None:
         self.shared, self.f, self.program = shared, shared.function, program
         self.times = times  # about how often it runs
+        self.in_branch = False  # of a program whose loops, if any, are around
         self.outermost = not shared.begun  # not the body of a loop or a branch: inputs and outputs do not overlap
         shared.begun = True
         self.pointers: dict[Var, Value] = {}

@@ -281,7 +281,7 @@ def write_cond(emitter: Emitter, op: Cond, eq: Equation) -> None:
             mine = f.new_block("branch")
             f.branch(f.icmp("sle", index, f.index(k)), mine, other, FORESEEN)
             f.begin(mine)
-        inline(emitter, program, eq.inputs[1:], eq.outputs)
+        inline(emitter, program, eq.inputs[1:], eq.outputs, in_branch=True)
         emitter.shared.sizes = dict(known)
         f.jump(done)
         if not last:
@@ -308,7 +308,9 @@ def write_nothing(emitter: Emitter, op: Unwritten, eq: Equation) -> None:
     emitter.pointer(eq.outputs[0])
 
 
-def inline(emitter: Emitter, program: Program, atoms: Sequence[Atom], results: Sequence[Var]) -> None:
+def inline(
+    emitter: Emitter, program: Program, atoms: Sequence[Atom], results: Sequence[Var], in_branch: bool = False
+) -> None:
     """Write a program inside another, from memory into memory."""
     operands = [emitter.view(x).pointer for x in atoms]
     given = dict(zip(program.inputs, operands, strict=True))
@@ -320,6 +322,7 @@ def inline(emitter: Emitter, program: Program, atoms: Sequence[Atom], results: S
     nothing = {eq.outputs[0] for eq in program.equations if isinstance(eq.op, Undefined)}
     there.update(k for k, a in enumerate(program.outputs) if a in nothing)
     inner = Emitter(emitter.shared, program, emitter.times, there)
+    inner.in_branch = in_branch or emitter.in_branch
     _hand_levels(emitter, inner, program.inputs, atoms)
     found = {k for k, v in enumerate(results) if open_axes(v.type)}  # in memory that the program itself finds
     outputs = [inner.plan.aliases.get(k, a) for k, a in enumerate(program.outputs)]
