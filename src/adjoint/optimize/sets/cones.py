@@ -95,8 +95,13 @@ class ExponentialCone(Cone):
         stand_in = np.array([1.0, 1.0, 0.0], x.dtype)
         v = np.where(simple, stand_in, x)
         rho = root(_mismatch, _find_ratio, check="ignore")(v)
-        length = _lengths(rho, v)[0]
-        ray = np.stack([rho * length, length, length * np.exp(rho)])
+        length, other = _lengths(rho, v)
+        # with a large ρ the length is lost in rounding, and e^ρ out of reach: z = v₃ + e^-ρ times the other length
+        steep = face(rho) > 0
+        fallen, risen = np.exp(np.where(steep, -rho, 0.0)), np.exp(np.where(steep, 0.0, rho))
+        top = v[2] + other * fallen
+        y = np.where(steep, top * fallen, length)
+        ray = np.stack([rho * y, y, np.where(steep, top, length * risen)])
         on_edge = np.stack([x[0], 0.0 * x[1], np.where(c > 0, x[2], 0.0)])
         return np.where(inside, x, np.where(polar, 0.0, np.where(flat, on_edge, ray)))
 
@@ -125,9 +130,10 @@ def _find_ratio(v: Value) -> Value:
     """ρ between those at which a length would be 0; the mismatch grows with ρ there."""
     a, b = v[0], v[1]
     one = np.ones_like(a)
-    low = np.where(a > 0, 1.0 - b / np.where(a > 0, a, one), -1e3 * one)
     high = np.where(b > 0, a / np.where(b > 0, b, one), 1e3 * one)
-    low, high = np.where(low < -1e3, -1e3, low), np.where(high > 1e3, 1e3, high)
+    # beyond ±1000 the exponentials are zero or infinite
+    low = np.clip(1.0 - b / np.where(a > 0, a, one), -1e3, 1e3)
+    low, high = np.where(a > 0, low, np.minimum(-1e3, 2.0 * high)), np.minimum(high, 1e3)
 
     def halve(_: Any, ends: Any) -> Any:
         low, high = ends
