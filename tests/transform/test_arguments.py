@@ -45,5 +45,16 @@ def test_what_is_given_back_is_another_array(name: str, around: str) -> None:
         GIVEN[name](x)[:] = 7.0
         return np.sum(x)
 
+    def increased(e: Any) -> Any:
+        e += 1.0
+        return e
+
+    def written_inside(x: Any) -> Any:
+        x = x * 1.0
+        ad.cond(x[0, 0] > 0, increased, increased, x)
+        ad.jit(increased)(x)
+        return np.sum(x)
+
+    assert AROUND[around](written_inside) == 10.0
     assert AROUND[around](written_before) == np.sum(GIVEN[name](X))
     assert AROUND[around](written_behind) == 10.0

@@ -27,7 +27,7 @@ from adjoint.ops.control.guards import Mismatch
 from adjoint.program.trace import live_trace
 from adjoint.program.types import ArrayType, Value
 from adjoint.transform import inner_programs, tape_fast  # noqa: F401  (give others what they ask for)
-from adjoint.transform.arguments import own
+from adjoint.transform.arguments import lent, own
 from adjoint.transform.batch_branches import TooManyPaths
 from adjoint.transform.guards import TooLarge, ValueRequested
 from adjoint.transform.nonfinite import active_watch
@@ -329,7 +329,7 @@ class Jitted(Entry):
         while trace is not None and not trace.records:
             trace = trace.outer
         if trace is not None or active_watch() is not None:
-            return own(prepare(self.function)(*args, **kwargs), tree.leaves((args, kwargs)))
+            return own(prepare(self.function)(*lent(args), **lent(kwargs)), tree.leaves((args, kwargs)))
         call = self.read_call(args, kwargs)
         if not call.is_traced:
             return self._run(call, args, kwargs, alone=False)

@@ -342,8 +342,18 @@ def fresh(values: Sequence[Value], foreign: Sequence[Any] = ()) -> list[Value]:
 
 def own(value: Any, foreign: Sequence[Any]) -> Any:
     """What a function of the user's gives, as it is, but for arrays that the caller has: these are copied."""
+    return _with_arrays(value, lambda array: fresh([array], foreign)[0])
+
+
+def lent(value: Any) -> Any:
+    """Arguments of a function of the user's, as they are, but for arrays, which it may write to: these are copied."""
+    return _with_arrays(value, lambda array: array.__copy__())
+
+
+def _with_arrays(value: Any, change: Callable[[Any], Any]) -> Any:
+    """A tree of Python's containers with other arrays in it; whatever else it holds is held by the new one."""
     if type(value) in _LISTS:
-        return type(value)([own(part, foreign) for part in value])
+        return type(value)([_with_arrays(part, change) for part in value])
     if type(value) in _DICTS:
-        return dict(zip(value, [own(part, foreign) for part in value.values()], strict=True))
-    return fresh([value], foreign)[0] if isinstance(value, _ARRAY | _TRACED) and value.ndim else value
+        return dict(zip(value, [_with_arrays(part, change) for part in value.values()], strict=True))
+    return change(value) if isinstance(value, _ARRAY | _TRACED) and value.ndim else value

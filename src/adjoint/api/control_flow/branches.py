@@ -22,7 +22,7 @@ from adjoint.program.program import Program
 from adjoint.program.record import record_program
 from adjoint.program.trace import Tracer
 from adjoint.program.types import Value
-from adjoint.transform.arguments import own
+from adjoint.transform.arguments import lent, own
 from adjoint.transform.generators import GeneratorArguments
 
 
@@ -55,7 +55,7 @@ def cond(
             "by element."
         )
     if not isinstance(predicate, Tracer) or predicate._trace.counts:
-        return own(prepare(true_branch if predicate else false_branch)(*operands), tree.leaves(operands))
+        return own(prepare(true_branch if predicate else false_branch)(*lent(operands)), tree.leaves(operands))
     holds: Any = predicate
     index = np.where(holds if holds.dtype.kind == "b" else np.not_equal(holds, 0), 0, 1)
     return _choose("cond", index, [true_branch, false_branch], operands)
@@ -79,7 +79,7 @@ def switch(index: tree.Tree, branches: Sequence[Callable[..., tree.Tree]], *oper
     if not isinstance(index, Tracer) or index._trace.counts:
         chosen: Any = index
         taken = prepare(branches[min(max(operator.index(chosen), 0), len(branches) - 1)])
-        return own(taken(*operands), tree.leaves(operands))
+        return own(taken(*lent(operands)), tree.leaves(operands))
     if index.dtype.kind not in "iu":
         raise DtypeError(f"switch: the index must be an integer, not {index.type}.")
     return _choose("switch", index, branches, operands)
