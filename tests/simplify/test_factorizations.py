@@ -78,6 +78,26 @@ def test_solutions_determinants_and_inverses() -> None:
         np.testing.assert_allclose(got, want, rtol=1e-10, atol=1e-12)
 
 
+@pytest.mark.parametrize("count_of", [0, 3])
+def test_stacks_share_their_factors(count_of: int) -> None:
+    a, b = np.stack([matrix(np.float64)] * 3)[:count_of], R.normal(size=(count_of, N))
+    if count_of:
+        a[1] = 0.5 * a[1] + np.eye(N)
+    batch = ad.vmap(ad.value_and_grad(normal, (0, 1)))
+    after = simplify(program_of(lambda a, b: ad.tree.leaves(batch(a, b)), a, b)[0])
+    assert [count(after, kind) for kind in (LU, Solve, Inverse, SignLogDeterminant)] == [min(count_of, 1), 0, 0, 0]
+    for got, want in zip(*(ad.tree.leaves(f(a, b)) for f in (ad.jit(batch), batch)), strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-10, atol=1e-12)
+
+
+def test_logarithms_of_a_stack_with_a_singular_matrix() -> None:
+    a = np.stack([matrix(np.float64), np.ones((N, N))])
+    slope = ad.grad(lambda a: np.sum(np.linalg.slogdet(a)[1]) + np.sum(np.linalg.slogdet(a)[1][:1]))
+    found, inverse = ad.jit(slope)(a), np.linalg.inv(a[0]).T
+    np.testing.assert_allclose(found[0], 2 * inverse, rtol=1e-9)
+    np.testing.assert_array_equal(found[1], slope(a)[1])
+
+
 def test_a_singular_matrix_has_a_logarithm_and_no_derivative_of_it() -> None:
     f = lambda a: np.linalg.slogdet(a)[1] + np.linalg.det(a)
     assert ad.jit(f)(np.ones((N, N))) == -np.inf

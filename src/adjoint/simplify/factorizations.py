@@ -51,7 +51,7 @@ def share_factorizations(program: Program) -> Program:
         loop = open_loop(eq)
         if loop is None:
             continue
-        known = {v: _trace_back(a, makers, {}) for v, a in loop.constants if isinstance(a, Var) and a.type.ndim == 2}
+        known = {v: _trace_back(a, makers, {}) for v, a in loop.constants if isinstance(a, Var) and a.type.ndim >= 2}
         own = list(loop.equations)
         new = _rewrite(own, loop.values, lambda base, count, known=known: base in known, known, loop.constants)
         if new is not None:
@@ -143,7 +143,8 @@ def _is_large(eq: Equation) -> bool:
     a = eq.inputs[0].type
     same = all(x.type.dtype == a.dtype for x in (*eq.inputs[1:], eq.outputs[0]))
     whole = all(isinstance(n, int) for x in eq.inputs for n in x.type.shape)
-    return same and whole and a.ndim == 2 and a.shape[-1] > SMALL and a.shape[0] == a.shape[1]
+    alike = all(x.type.shape[:-2] == a.shape[:-2] for x in eq.inputs[1:])
+    return same and whole and alike and a.ndim >= 2 and a.shape[-1] > SMALL and a.shape[-2] == a.shape[-1]
 
 
 def _trace_back(matrix: Var, makers: Mapping[Var, Equation], values: Mapping[Var, Value]) -> tuple[Var, Form]:
@@ -151,13 +152,16 @@ def _trace_back(matrix: Var, makers: Mapping[Var, Equation], values: Mapping[Var
     form = Form()
     while (eq := makers.get(matrix)) is not None and isinstance(eq.inputs[0], Var):
         following = eq.inputs[0]
-        if isinstance(eq.op, Transpose) and eq.op.axes == (1, 0):
+        if isinstance(eq.op, Transpose) and eq.op.axes == _exchanged(len(eq.op.axes)):
             form = form._replace(transposed=not form.transposed)
         elif eq.op is BY_NAME["conjugate"]:
             form = form._replace(conjugate=not form.conjugate)
         elif isinstance(eq.op, Select) and form.unless is None and _is_identity(eq.inputs[0], values):
             following, condition = eq.inputs[1:]
-            if not isinstance(following, Var) or following.type != matrix.type or condition.type.shape:
+            apart = (*matrix.type.shape[:-2], 1, 1)  # one truth value for each matrix
+            if not isinstance(following, Var) or following.type != matrix.type:
+                break
+            if condition.type.shape not in ((), apart):
                 break
             form = form._replace(unless=condition)
         else:
@@ -166,8 +170,15 @@ def _trace_back(matrix: Var, makers: Mapping[Var, Equation], values: Mapping[Var
     return matrix, form
 
 
+def _exchanged(ndim: int) -> tuple[int, ...]:
+    """The order of axes in which matrices are transposed."""
+    return (*range(ndim - 2), ndim - 1, ndim - 2)
+
+
 def _is_identity(x: Var, values: Mapping[Var, Value]) -> bool:
-    return x in values and np.array_equal(np.asarray(values[x]), np.eye(*x.type.shape))
+    if x not in values or x.type.ndim < 2 or x.type.shape[-1] != x.type.shape[-2]:
+        return False
+    return bool(np.all(np.asarray(values[x]) == np.eye(x.type.shape[-1])))
 
 
 def _standing_in(form: Form, packed: Any, pivots: Any, order: Any, condition: Any) -> tuple[Any, Any, Any]:
@@ -175,10 +186,11 @@ def _standing_in(form: Form, packed: Any, pivots: Any, order: Any, condition: An
     if form.unless is None:
         return packed, pivots, order
     n = packed.shape[-1]
+    rows = condition[..., 0] if condition.shape else condition
     return (
         np.where(condition, np.eye(n, dtype=packed.dtype), packed),
-        np.where(condition, np.arange(n, dtype=pivots.dtype), pivots),
-        np.where(condition, np.arange(n, dtype=order.dtype), order),
+        np.where(rows, np.arange(n, dtype=pivots.dtype), pivots),
+        np.where(rows, np.arange(n, dtype=order.dtype), order),
     )
 
 
@@ -187,16 +199,21 @@ def _solve(form: Form, factors: Any, b: Any) -> list[Any]:
     packed, _, order = factors
     packed = np.conjugate(packed) if form.conjugate else packed
     if not form.transposed:
-        rows = np.take(b, order, axis=-2)
+        rows = _rows(b, order)
         return [TriangularSolve(lower=False)(packed, TriangularSolve(lower=True, unit=True)(packed, rows))]
-    transposed = packed.T
+    transposed = np.swapaxes(packed, -1, -2)
     y = TriangularSolve(lower=False, unit=True)(transposed, TriangularSolve(lower=True)(transposed, b))
-    return [np.take(y, ArgSort(0)(order), axis=-2)]
+    return [_rows(y, ArgSort(order.ndim - 1)(order))]
+
+
+def _rows(x: Any, order: Any) -> Any:
+    """The rows of matrices in another order."""
+    return np.take(x, order, axis=-2) if order.ndim == 1 else np.take_along_axis(x, np.expand_dims(order, -1), axis=-2)
 
 
 def _invert(form: Form, factors: Any) -> list[Any]:
     x = from_factors.inverse(factors[0], factors[2])
-    x = x.T if form.transposed else x
+    x = np.swapaxes(x, -1, -2) if form.transposed else x
     return [np.conjugate(x) if form.conjugate else x]
 
 
