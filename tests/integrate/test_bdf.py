@@ -107,3 +107,15 @@ def test_batch_elements_step_as_they_would_alone():
         alone, number = run(k)
         assert alone == value
         assert number == count
+
+
+def test_a_fast_start_beside_an_algebraic_equation():
+    """y = (1 - exp(-10⁴ s)) / 2 from 0, so fast that a predictor without y′ would need steps below rounding in t."""
+    f = lambda t, y: np.stack([5e3 - 1e4 * y[0], y[1] - y[0]])
+    times = np.array([400.0001, 400.0003])
+    path = integrate.solve(
+        f, (400.0, 401.0), np.zeros(2), mass=np.diag([1.0, 0.0]), method="bdf", save=times, rtol=1e-6, atol=1e-10
+    )
+    assert path.status == "finished"
+    exact = (1 - np.exp(-1e4 * (times - 400.0))) / 2
+    np.testing.assert_allclose(path.values, np.stack([exact, exact], axis=1), rtol=1e-5)

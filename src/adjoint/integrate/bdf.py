@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adjoint.api.control_flow import cond
+from adjoint.api.gradients import jvp
 from adjoint.integrate.control import Controller
 from adjoint.integrate.explicit import Step
 from adjoint.integrate.newton import Iterated, Kept, begin, iterate, norm, renewing, solution_of, target_for
@@ -81,10 +82,12 @@ class BDF(Renewing):
         begun = lambda: self.start(f, t, y)._replace(f=yp)
         return cond(is_fresh, begun, lambda: state)
 
-    def _predicted(self, h: Value, state: _State) -> tuple[Value, Value, Value, Value]:
+    def _predicted(self, f: Any, t: Value, h: Value, state: _State) -> tuple[Value, Value, Value, Value]:
         """(the table on the grid of h, y_p, ψ, c)."""
-        k = state.order
-        D = _regridded(state.D, k, h / state.h)
+        k, D = state.order, state.D
+        if f.mass is not None:  # the table of the start knows y alone
+            D = cond(state.equal == 0, lambda: _with_rate(f, t, 0.01 * h, D), lambda: D)
+        D = _regridded(D, k, h / state.h)
         inside = np.arange(ROWS) <= k
         dtype = D.dtype
         y_p = np.where(inside, 1.0, 0.0).astype(dtype) @ D
@@ -95,7 +98,7 @@ class BDF(Renewing):
 
     def step(self, f: Any, t: Value, h: Value, state: _State) -> Step:
         """One step."""
-        D, y_p, psi, c = self._predicted(h, state)
+        D, y_p, psi, c = self._predicted(f, t, h, state)
         form, k, end = f.form, state.order, t + h
         weights, target = f.weights(y_p), target_for(f, y_p, True)
 
@@ -135,7 +138,7 @@ class BDF(Renewing):
 
     def differentiable_step(self, f: Any, t: Value, h: Value, state: _State, after: _State) -> _State:
         """The state after a step, with the derivative of its equation."""
-        D, y_p, psi, c = self._predicted(h, state)
+        D, y_p, psi, c = self._predicted(f, t, h, state)
         form = f.form
 
         def F(f: Any, end: Value, y_p: Value, psi: Value, c: Value, d: Value) -> Value:
@@ -163,6 +166,17 @@ class BDF(Renewing):
 
 def _factors(f: Any, c: Value, J: Value) -> Any:
     return f.form.factors(f, c, J)
+
+
+def _with_rate(f: Any, t: Value, h: Value, D: Value) -> Value:
+    """The table of the start with y′ of M y′ = f, as a short implicit step sees it: (M - h J) y′ = f + h ∂f/∂t.
+
+    That has derivatives of algebraic unknowns as well: J y′ + ∂f/∂t = 0.
+    """
+    y, c = D[0], h.astype(D.dtype)
+    value, rate = jvp(lambda t: f(t, y), (t,), (np.float64(1.0),))
+    yp = f.form.solve(f, f.form.factors(f, c, f.form.jacobian(f, t, y)), value + c * rate)
+    return np.concatenate([D[:1], yp[None], D[2:]])
 
 
 def _pick(table: Any, k: Value) -> Value:

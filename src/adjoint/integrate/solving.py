@@ -170,7 +170,8 @@ def solve(
         counted = _solved(plan.quiet._replace(adjoint="discretize"), layout, program, extra, settings, leaves,
                           [*theta, *masses, *event_theta])  # fmt: skip
         steps = known_value(counted.counts.steps)
-        most = min(max_steps, MOST_ROWS) + 1 if steps is None else 1 << (2 * int(np.max(steps)) + 8).bit_length()
+        more = 4 if adjoint == "quadrature" else 2  # that keeps the steps of the way back as well, which may be more
+        most = min(max_steps, MOST_ROWS) + 1 if steps is None else 1 << (more * int(np.max(steps)) + 8).bit_length()
         plan = plan._replace(kept=most)
     if adjoint == "reversible":
         plan = plan._replace(
