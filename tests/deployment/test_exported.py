@@ -278,6 +278,23 @@ def test_libraries_have_no_python() -> None:
         ad.export(noisy, 1.0).llvm()
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_spectra_without_numpy(tmp_path: Path, dtype: type) -> None:
+    """Of one line and of several, with their tables inside; lengths with other factors are refused."""
+    x = np.linspace(0.0, 7.0, 360).astype(dtype) % 1
+
+    def f(x):
+        rows = np.reshape(x, (12, 30))
+        return [np.abs(np.fft.fft(x)), np.fft.irfft(np.fft.rfft(x) ** 2), np.abs(np.fft.fft2(rows)), np.fft.ifft(x)[:9]]
+
+    status, results = call_library(ad.export(f, x, name="spectra"), tmp_path, x)
+    assert status == 0
+    for got, want in zip(results, f(x), strict=True):
+        np.testing.assert_allclose(got, want, rtol=0, atol=(1e-12 if dtype == np.float64 else 1e-3))
+    with pytest.raises(ad.ProgramError, match="fft is a function in C of NumPy's"):
+        ad.export(lambda x: np.abs(np.fft.fft(x)), x[:11], name="f").llvm()
+
+
 def test_derivatives_of_solutions_are_exported_without_their_warnings(tmp_path) -> None:
     def inverse(check):  # x³ + x = a
         solve = lambda a: ad.optimize.root_scalar(lambda x: x**3 + x - a, x0=1.0, check=check).value

@@ -24,9 +24,7 @@ from adjoint.ops.signal.fourier import Fourier, FromHalfSpectrum, HalfSpectrum, 
 from adjoint.program.program import Equation
 from adjoint.program.types import real_dtype
 
-LONG = 64  # a single line of so many numbers is cut into lines that go side by side
-SIDE_BY_SIDE = 4  # lines
-PAIRED = 512  # real numbers: for fewer, what is done beside the transform costs more than it saves
+SHORT = 64  # a single line of so many numbers may leave lanes unused
 
 
 @RULES.rule(Fourier)
@@ -62,9 +60,16 @@ def _half_rule(eq: Equation) -> Callable[..., Any] | None:
 def _goes_by_pairs(shape: Sequence[Any], axis: int) -> bool:
     """Whether a real signal is worth a complex one of half the length."""
     n, size = shape[axis], math.prod(shape)
-    if type(size) is not int or n % 2 or size < PAIRED or spectra.radices_of(n // 2) is None:
+    if type(size) is not int or n % 2 or size == 0:
         return False
-    return size // n >= SIDE_BY_SIDE or (n // 2 >= LONG and spectra.halves_of(n // 2) is not None)
+    return _pays(n // 2, size // n, np.float64, axis == len(shape) - 1)
+
+
+def _pays(n: int, lines: int, dtype: Any, along: bool) -> bool:
+    """Whether code of our own is quicker: for many lines, and for one which can be cut into lines or is short."""
+    if spectra.radices_of(n) is None:
+        return False
+    return lines >= spectra.lanes_of(dtype) // 2 or n <= SHORT or (along and spectra.halves_of(n) is not None)
 
 
 def _parts(x: Any, axis: int, *spans: slice) -> list[Any]:
@@ -117,31 +122,37 @@ def write_fourier(emitter: Emitter, op: Fourier, eq: Equation) -> None:
 def _write_side_by_side(emitter: Emitter, op: Fourier, eq: Equation) -> bool:
     """By code of our own, several lines side by side; False where NumPy's loop is better or can do what this cannot."""
     x, out = emitter.view(eq.inputs[0]), eq.outputs[0].type
-    if len(op.axes) != 1 or x.dtype != out.dtype or emitter.shared.standalone or 0 in out.shape:
+    if len(op.axes) != 1 or x.dtype != out.dtype or 0 in out.shape:
         return False
     (axis,), real, own = op.axes, real_dtype(out.dtype), strides_of(out.shape)
     n, others = out.shape[axis], [a for a in range(out.ndim) if a != axis]
-    if spectra.radices_of(n) is None:
-        return False
     shape, (ins, outs) = collapse([out.shape[a] for a in others], [[s[a] for a in others] for s in (x.strides, own)])
-    along = x.strides[axis], own[axis]
-    if not shape or shape[-1] < spectra.lanes_of(real) // 2:
-        stages = spectra.halves_of(n) if n >= LONG and along == (1, 1) else None
-        if stages is None:
-            return False
-    else:
-        stages = None
-        if not all(1 in pair for pair in zip(along, (ins[-1], outs[-1]), strict=True)):
-            return False
+    along, lines = (x.strides[axis], own[axis]), shape[-1] if shape else 1
+    apart = (ins[-1], outs[-1]) if shape else (n, n)
+    if not _pays(n, lines, real, along == (1, 1)) and not (emitter.shared.standalone and spectra.radices_of(n)):
+        return False
+    is_few = lines < spectra.lanes_of(real) // 2
+    stages = spectra.halves_of(n) if is_few and along == (1, 1) else None
+    if stages is None and not all(1 in pair for pair in zip(along, apart, strict=True)):
+        return False
     f, flip = emitter.f, int(op.sign > 0)
+
+    def table_of(name: str) -> Value:
+        if emitter.shared.standalone:
+            return spectra.write_table(name, f.module)
+        emitter.shared.symbols[name] = spectra.address(name)
+        return f.module.name_data(name)
 
     def transform(
         length: int, lines: int, here: Value, there: Value, room: Value, table: Value, *distances: int
     ) -> None:
         names = spectra.names_of(real, length)
-        emitter.shared.symbols.update({name: spectra.address(name) for name in names})
-        plan, roots = (f.module.name_data(name) for name in names[1:])
+        plan, roots = table_of(names.plan), table_of(names.roots)
         sizes = [f.index(number) for number in (lines, length, *distances, flip)]
+        if not emitter.shared.standalone:
+            emitter.shared.symbols[names.function] = spectra.address(names.function)
+        elif names.function not in f.module.parts:
+            spectra.write_spectra(names.function, f.module)
         f.call(names.function, "void", here, there, room, roots, plan, table, *sizes, declared=True)
 
     room = emitter.allocate(spectra.workspace(real, max(stages or (n,))))
@@ -149,7 +160,7 @@ def _write_side_by_side(emitter: Emitter, op: Fourier, eq: Equation) -> bool:
     nothing = Value("null", "ptr")
 
     def walk(k: int, here: Value, there: Value) -> None:
-        if k < len(shape) - (stages is None):
+        if k < len(shape) - (stages is None and len(shape) > 0):
             with f.loop(f.index(0), f.index(shape[k])) as i:
                 moved = [
                     f.element(p, f.mul(i, f.index(s[k] * out.dtype.itemsize)), "i8")
@@ -157,12 +168,11 @@ def _write_side_by_side(emitter: Emitter, op: Fourier, eq: Equation) -> bool:
                 ]
                 walk(k + 1, *moved)
         elif stages is None:
-            transform(n, shape[-1], here, there, room, nothing, along[0], ins[-1], along[1], outs[-1])
+            transform(n, lines, here, there, room, nothing, along[0], apart[0], along[1], apart[1])
         else:
             rows, columns = stages
             name = spectra.stages_name(real, rows, columns)
-            emitter.shared.symbols[name] = spectra.address(name)
-            table = f.module.name_data(name)
+            table = table_of(name)
             transform(rows, columns, here, between, room, table, columns, 1, columns, 1)
             transform(columns, rows, between, there, room, nothing, 1, columns, rows, 1)
 

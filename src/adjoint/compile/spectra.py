@@ -24,7 +24,7 @@ from adjoint.compile.cache import object_of
 from adjoint.compile.code import SPECTRA
 from adjoint.compile.ir import Function, Module, Value, vector_of
 from adjoint.compile.machine import Loaded, vector_bits
-from adjoint.compile.masked import MaskedCode
+from adjoint.compile.masked import SCALARS, MaskedCode
 from adjoint.compile.vectors import transpose
 
 NAME = SPECTRA
@@ -51,7 +51,7 @@ def halves_of(n: int) -> tuple[int, int] | None:
     if radices_of(n) is None:
         return None
     first = next(k for k in range(math.isqrt(n), 0, -1) if n % k == 0)
-    return (first, n // first) if 4 * first * first >= n else None
+    return (first, n // first) if 4 * first * first >= n and first > 1 else None
 
 
 def turns(positions: Any, n: int, dtype: Any) -> Any:
@@ -121,11 +121,18 @@ def workspace(dtype: Any, n: int) -> int:
 # The code
 
 
-def write_spectra(name: str) -> str:
-    """LLVM's text of a function."""
-    module = Module()
-    _Spectra(module, np.dtype(name.removeprefix(NAME))).write(name)
-    return str(module)
+def write_spectra(name: str, module: Module | None = None) -> str:
+    """LLVM's text of a function; in a module, for what is to run on its own."""
+    whole = module or Module()
+    _Spectra(whole, np.dtype(name.removeprefix(NAME))).write(name, "" if module is None else "internal")
+    return str(whole) if module is None else ""
+
+
+def write_table(name: str, module: Module) -> Value:
+    """A table as a constant."""
+    table = _table(name)
+    kind = "i64" if table.dtype.kind == "i" else SCALARS[table.dtype.name]
+    return module.constant_array(name, kind, table.ravel().tolist())
 
 
 class _Spectra(MaskedCode):
@@ -133,16 +140,17 @@ class _Spectra(MaskedCode):
 
     def __init__(self, module: Module, dtype: np.dtype[Any]) -> None:
         super().__init__(module, dtype, vector_bits())
+        self.title = dtype.name
         self.kind = vector_of(self.scalar, self.lanes)
         self.aligned = self.lanes * self.bytes
 
-    def write(self, name: str) -> None:
+    def write(self, name: str, linkage: str) -> None:
         for radix in RADICES:
             self._write_pass(radix)
         for title, part in (("rows", self._write_rows), ("columns", self._write_columns)):
             for into in (True, False):
-                part(f"{'read' if into else 'write'}_{title}", into)
-        self._write_transform(name)
+                part(f"{'read' if into else 'write'}_{title}_{self.title}", into)
+        self._write_transform(name, linkage)
 
     # Memory: element k of a block, and numbers at any place
 
@@ -161,7 +169,7 @@ class _Spectra(MaskedCode):
     # Passes
 
     def _write_pass(self, radix: int) -> None:
-        f = self.function(f"pass_{radix}", ["ptr noalias", "ptr noalias", "ptr", "i64", "i64"])
+        f = self.function(f"pass_{radix}_{self.title}", ["ptr noalias", "ptr noalias", "ptr", "i64", "i64"])
         source, target, roots, length, parts = f.params
 
         def step(p: Value, factors: Sequence[Pair]) -> None:
@@ -264,9 +272,9 @@ class _Spectra(MaskedCode):
 
     # The whole
 
-    def _write_transform(self, name: str) -> None:
+    def _write_transform(self, name: str, linkage: str) -> None:
         """(input, output, room, roots, plan, table; lines, n; distances along and between lines of both; flip)."""
-        f = self.function(name, ["ptr"] * 6 + ["i64"] * 7, linkage="")
+        f = self.function(name, ["ptr"] * 6 + ["i64"] * 7, linkage=linkage)
         given, result, room, roots, plan, table, lines, n, in_along, in_apart, out_along, out_apart, flip = f.params
         zero, one = f.index(0), f.index(1)
         space = f.mul(f.add(n, f.index(self.lanes)), f.index(2))
@@ -287,7 +295,7 @@ class _Spectra(MaskedCode):
                 parts = f.load("i64", slots["parts"], 8)
                 for one_radix in RADICES:
                     with f.when(f.icmp("eq", radix, f.index(one_radix))):
-                        f.call(f"pass_{one_radix}", "void", source, target, factors, length, parts)
+                        f.call(f"pass_{one_radix}_{self.title}", "void", source, target, factors, length, parts)
                 behind = f.mul(f.mul(length, f.sub(radix, one)), f.index(2))
                 for title, value in (
                     ("from", target), ("to", source), ("roots", self.at(f, factors, behind)), ("length", length),
@@ -308,7 +316,7 @@ class _Spectra(MaskedCode):
         f.branch(f.icmp("eq", along, f.index(1)), rows, columns)
         for block, part in ((rows, "rows"), (columns, "columns")):
             f.begin(block)
-            f.call(f"{title}_{part}", "void", *args)
+            f.call(f"{title}_{part}_{self.title}", "void", *args)
             f.jump(done)
         f.begin(done)
 
