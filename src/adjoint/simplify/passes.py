@@ -22,7 +22,7 @@ from adjoint.program.subprograms import map_programs
 from adjoint.simplify.dead_code import drop_dead_code
 from adjoint.simplify.factorizations import share_factorizations
 from adjoint.simplify.loops.checkpoint_states import expand_checkpoints
-from adjoint.simplify.loops.order import reshape_loops, tidy_loops
+from adjoint.simplify.loops.order import apply_once, reshape_loops, tidy_loops
 from adjoint.simplify.reroll.driver import reroll
 from adjoint.simplify.rewriting import rewrite
 from adjoint.simplify.strip_stop_gradient import drop_derivative_marks, write_out
@@ -102,7 +102,7 @@ def _simplify(program: Program) -> Program:
 
 def _apply_passes(program: Program, passes: list[Pass]) -> Program:
     for apply in passes:
-        program = apply(program)
+        program = apply_once(apply, program)
         if CHECKED:
             check(program, f"after {apply.__name__}: ")
     return program

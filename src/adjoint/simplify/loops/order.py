@@ -53,10 +53,21 @@ def reshape_loops(program: Program) -> Program:
     return _apply_passes(program, RESHAPING)
 
 
+def apply_once(each: Callable[[Program], Program], program: Program) -> Program:
+    """What a pass makes of a program; one that found nothing to do in this very program is not asked again."""
+    settled = program.__dict__.setdefault("_unchanged_by", set[Callable[[Program], Program]]())
+    if each in settled:
+        return program
+    new = each(program)
+    if new is program:
+        settled.add(each)
+    return new
+
+
 def _apply_passes(program: Program, passes: Sequence[Callable[[Program], Program]]) -> Program:
     if any("programs" in eq.op.stated for eq in program.equations):
         for each in passes:
-            program = each(program)
+            program = apply_once(each, program)
     return program
 
 
