@@ -117,7 +117,7 @@ def check(program: Program, transformation: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-@pytest.mark.parametrize("name, transformation", sampled(CASES, 13))
+@pytest.mark.parametrize("name, transformation", sampled(CASES, 17))
 def test_a_program_passes_unchanged(name: str, transformation: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)

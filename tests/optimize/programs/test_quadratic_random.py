@@ -3,12 +3,15 @@
 Solution and multipliers are built in, and derivatives follow from the conditions of either face.
 """
 
+import itertools
+
 import numpy as np
 import pytest
 
 import adjoint as ad
 from adjoint import optimize
 from adjoint.implicit.diagnosis import DerivativeWarning
+from tests.support.sweeps import sampled
 
 N, ROWS = 5, 8
 
@@ -56,8 +59,7 @@ def test_fixed_unknowns(seed, compiled):
     np.testing.assert_allclose(ad.grad(lambda q: np.sum(direction * value(q)))(q), move(P, G[:2], direction), atol=1e-6)
 
 
-@pytest.mark.parametrize("compiled", [False, True])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed, compiled", sampled(itertools.product(range(3), [False, True]), 5))
 def test_degenerate_vertices(seed, compiled):
     """Solution, value and their derivatives in q are right; those of prices, which are not unique, are NaN."""
     data = build(seed, same=True)
