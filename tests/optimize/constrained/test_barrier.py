@@ -79,3 +79,18 @@ def test_statuses() -> None:
         LogBarrier(growth=0.5)
     with pytest.raises(ValueError, match="it is not below weight"):
         LogBarrier(last=1.0)
+
+
+@pytest.mark.parametrize("bounds", [None, (-1.0, None), (-1.0, 2.0)])
+def test_points_of_the_central_path_have_derivatives_of_their_own(bounds):
+    """Each constraint presses by 1 / t there; as those of the end of the path they were off by about that."""
+
+    def point(a):
+        rule = optimize.inequality(lambda x: np.sum(x) - a)
+        found = optimize.minimize(lambda x: np.sum((x - a) ** 2) + x[0], np.zeros(2), subject_to=rule, bounds=bounds,
+                                  method=optimize.LogBarrier(last=50.0))  # fmt: skip
+        return np.concatenate([found.value, np.stack([found.fun]), found.multipliers.inequality])
+
+    difference = (point(1.3 + 1e-5) - point(1.3 - 1e-5)) / 2e-5
+    for derivative in (ad.jacobian(point), ad.jit(ad.jacobian(point)), lambda a: ad.jvp(point, (a,), (1.0,))[1]):
+        np.testing.assert_allclose(derivative(1.3), difference, atol=1e-7)

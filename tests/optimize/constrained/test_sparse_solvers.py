@@ -150,3 +150,12 @@ def test_starts_of_programs(method):
     np.testing.assert_allclose(by_both[0], 0.0, atol=1e-12)  # where it starts makes no difference
     step = 1e-5
     np.testing.assert_allclose(by_both[1], np.sum(expected(1.0 + step) - expected(1.0 - step)) / (2 * step), rtol=1e-6)
+
+
+def test_equations_that_contradict_each_other_are_infeasible():
+    """Uno goes on to its last iteration: where the violation has no way down, more of them change nothing."""
+    rules = [optimize.equality(lambda x: x[0] - 1.0), optimize.equality(lambda x: x[0] + 1.0)]
+    for preset in ("ipopt", "filtersqp"):
+        method = optimize.Uno(preset)
+        found = optimize.minimize(lambda x: np.sum(x**2), np.zeros(3), subject_to=rules, method=method)
+        assert found.status == "infeasible"

@@ -129,6 +129,8 @@ def minimize_constrained(
     is_sparse = chosen in SPARSE
     data = (*setting.known, begin) if is_sparse else setting.known  # those run on plain arrays, the start among them
     paired = 0 if setting.box is None else begin.shape[0]
+    # on the central path every constraint presses, by 1 / t
+    central = 1.0 / method.last if isinstance(method, LogBarrier) and method.last is not None else None
 
     def solve(known: Any, *theta: Any) -> Any:
         problem = make(known, *theta)
@@ -155,7 +157,9 @@ def minimize_constrained(
         return {
             "x": setting.unknowns.tree(found.x),
             "equality": found.equality,
-            "inequality": net_prices(found.inequality, paired),
+            "inequality": net_prices(found.inequality, paired)
+            if central is None
+            else (np.where(_is_free(problem, g), 0.0, found.inequality)),
         }, reports
 
     def residual(z: Any, known: Any, *theta: Any) -> Any:
@@ -169,6 +173,10 @@ def minimize_constrained(
 
         h, g = problem.constraints(v)
         every = all_inequalities(problem, v, g)
+        if central is not None:
+            pressing = z["inequality"] * every + central
+            rows = np.where(_is_free(problem, g), z["inequality"], pressing)
+            return {"x": grad(lagrangian)(v), "equality": h, "inequality": rows}
         active = find_active(z["inequality"], -every, paired)
         return {"x": grad(lagrangian)(v), "equality": h, "inequality": np.where(active, every, z["inequality"])}
 
@@ -188,7 +196,10 @@ def minimize_constrained(
         every = all_inequalities(problem, v, g)
         return value + np.sum(prices[0] * h) + np.sum(prices[1] * every)
 
-    fun = attach_envelope(valued, (x, prices), reports["fun"], (setting.known, *args))
+    if central is None:
+        fun = attach_envelope(valued, (x, prices), reports["fun"], (setting.known, *args))
+    else:  # the Lagrangian is not stationary in the prices
+        fun = make(setting.known, *args).f(setting.unknowns.vector(x))
     reports["grad"] = setting.attach_gradient(x, reports["grad"], args)
     whole = setting.parts.merge(x, setting.fixed)
     aux = original(whole, *given)[1] if has_aux else None
@@ -204,6 +215,13 @@ def minimize_constrained(
         reports["residual"], np.float64(tol), _split(setting, prices), None, None, None, aux,
         f"{title} by {chosen}", note, feasible=reports["feasible"], certificate=certificate,
     )  # fmt: skip
+
+
+def _is_free(problem: Constrained, g: Value) -> Any:
+    """Which inequalities are bounds that are infinite."""
+    if problem.lower is None or problem.upper is None:
+        return np.zeros(g.shape[0], bool)
+    return np.concatenate([np.zeros(g.shape[0], bool), np.isinf(problem.lower), np.isinf(problem.upper)])
 
 
 def primal_of(value: Any) -> Any:

@@ -182,6 +182,8 @@ def run_sparse(oracles: Oracles, data: tuple[Any, ...], v: Any, tol: Any, iterat
     code = found.code
     if code in (CONVERGED, NO_PROGRESS, MAX_ITERATIONS):
         code = CONVERGED if residual <= tol else NO_PROGRESS if code == CONVERGED else code
+    if code in (NO_PROGRESS, MAX_ITERATIONS) and _is_stuck(asked, found, 1e3 * float(tol)):
+        code = INFEASIBLE
     value = np.asarray(asked.problem.f(found.x)).astype(v.dtype)[()]
     gradient = asked.gradient(found.x).astype(v.dtype)
     if code != CONVERGED and value < LOWEST * (1.0 + abs(float(asked.problem.f(start)))):
@@ -196,6 +198,18 @@ def run_sparse(oracles: Oracles, data: tuple[Any, ...], v: Any, tol: Any, iterat
 
 def _largest(*parts: Any) -> float:
     return max((float(np.max(np.abs(part))) for part in parts if len(part)), default=0.0)
+
+
+def _is_stuck(asked: Asked, now: _Point, least: float) -> bool:
+    """Whether constraints are violated, and no step within the bounds makes the sum of their squares smaller."""
+    c = asked.c(now.x)
+    c[asked.m :] = np.maximum(c[asked.m :], 0.0)
+    if not len(c) or not np.max(np.abs(c)) > least:
+        return False
+    rows = asked.rows(now.x)
+    low, high = asked.bounds(len(now.x))
+    pull = now.x - np.clip(now.x - rows.T @ c, low, high)
+    return bool(np.max(np.abs(pull)) <= 1e-6 * np.max(np.abs(rows.data), initial=0.0) * np.max(np.abs(c)))
 
 
 def _measure(asked: Asked, now: _Point) -> float:
