@@ -1,4 +1,4 @@
-"""Memory that nobody has written to: a buffer for the states of a loop, and what only another branch would keep."""
+"""Memory that nobody has written to: a buffer for the states of a loop, and results of a branch that is left out."""
 
 from __future__ import annotations
 

@@ -196,14 +196,13 @@ class Cond(Control):
         slots = [t for s in splits for t in s.forward.output_types[n:]]
         forwards: list[Program] = []
         start = 0
-        for s in splits:  # every branch fills its own residual slots, which no other one looks at
+        for s in splits:  # every branch fills its own residual slots, and zeros elsewhere: a batch computes with them
             stop = start + s.extra
 
             def filled(*args: Value, s: Any = s, start: int = start, stop: int = stop) -> list[Value]:
                 results = interpret(s.forward, args)
                 return results[:n] + [
-                    results[n + j - start] if start <= j < stop else undefined(t, args, zeros)
-                    for j, t in enumerate(slots)
+                    results[n + j - start] if start <= j < stop else zeros(t) for j, t in enumerate(slots)
                 ]
 
             forwards.append(record_program(filled, self.branches[0].input_types)[0])
