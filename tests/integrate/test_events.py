@@ -9,7 +9,7 @@ from adjoint import integrate
 from adjoint.base.errors import CheckError, DtypeError, ShapeError
 
 GROUND = integrate.Event(lambda t, y, *_: y[0], direction=-1)
-OPTIONS = {"method": "dopri5", "rtol": 1e-9, "atol": 1e-11}
+OPTIONS = {"method": "bosh3", "rtol": 1e-9, "atol": 1e-11}
 
 
 def throw(t, y, g):
