@@ -73,5 +73,5 @@ LINALG: dict[str, Example] = {
     "onenormest": of(lambda f, a: f(a), np.diag([1.0, 2.0])),
     **each("lsqr lsmr", of(lambda f, b: f(A, b)[0], B)),
     "funm_multiply_krylov": of(lambda f, b: f(np.exp, A, b), B),
-    "LinearOperator": of(lambda f, b: f((3, 3), matvec=lambda x: A @ x, dtype=float) @ b, B),
+    "LinearOperator": of(lambda f, d: f((3, 3), matvec=lambda x: np.max(d) * x, dtype=float) @ B, D),
 }

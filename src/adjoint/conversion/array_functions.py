@@ -212,7 +212,7 @@ def _find_in_polynomials(function: Any) -> Any:
 
 
 # Modules whose functions call yours: what yours reads may be traced though no argument is.
-_CALLING = frozenset({"integrate", "optimize"})
+_CALLING = frozenset({"integrate", "optimize", "sparse.linalg"})
 _known_modules: set[str] = set()
 _scipy: dict[int, tuple[Any, str, str]] = {}  # by identity: the function, the module and its name there
 

@@ -31,7 +31,7 @@ SPARSE_LINALG = Table("scipy.sparse.linalg")
 SPARSE_LINALG.differentiable("spsolve spsolve_triangular splu factorized inv", own=True)
 SPARSE_LINALG.differentiable("expm expm_multiply matrix_power norm", own=True)
 SPARSE_LINALG.differentiable("bicg bicgstab cg cgs gcrotmk gmres lgmres minres qmr tfqmr", own=True)
-SPARSE_LINALG.differentiable("aslinearoperator", own=True)
+SPARSE_LINALG.differentiable("LinearOperator aslinearoperator", own=True)
 SPARSE_LINALG.constant("is_sptriangular spbandwidth", own=True, since="1.15")
 SPARSE_LINALG.constant("use_solver", SIZES)
 
@@ -49,9 +49,4 @@ SPARSE_LINALG.refused(
     "SciPy runs it on plain arrays",
     "Use adjoint.scipy.linalg.funm, or adjoint.scipy.sparse.linalg.expm_multiply for exp",
     since="1.17",
-)
-SPARSE_LINALG.refused(
-    "LinearOperator",
-    "SciPy's operators give plain arrays to their functions",
-    "Use adjoint.linear.from_function(matvec, n), or adjoint.linear.as_map(A)",
 )

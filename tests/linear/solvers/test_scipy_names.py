@@ -49,3 +49,32 @@ def test_operators():
     np.testing.assert_allclose(ad.grad(f)(A.data), ad.grad(lambda d: np.sum((matrix(d) @ B) ** 2))(A.data))
     assert isinstance(linalg.aslinearoperator(A), scipy.sparse.linalg.LinearOperator)
     assert isinstance(ad.jit(lambda d: linalg.aslinearoperator(matrix(d)))(A.data), LinearMap)
+
+
+def test_operators_whose_products_close_over_traced_values():
+    """In code as it stands; d alone is traced in the second, where the right side is plain."""
+
+    def solved(d, b):
+        operator = scipy.sparse.linalg.LinearOperator((3, 3), matvec=lambda v: d * v + 0.3 * np.roll(v, 1))
+        jacobi = scipy.sparse.linalg.LinearOperator((3, 3), matvec=lambda v: v / d, dtype=float)
+        x, code = scipy.sparse.linalg.gmres(operator, b, rtol=1e-13, atol=0.0, M=jacobi)
+        return x + (code == 0) - 1 + operator.matvec(b)
+
+    d, b = np.array([2.0, 3.0, 4.0]), np.array([1.0, 2.0, -1.0])
+    dense = lambda d: np.diag(d) + 0.3 * np.roll(np.eye(3), 1, axis=0)
+    expected = lambda d, b: np.linalg.solve(dense(d), b) + dense(d) @ b
+    np.testing.assert_allclose(solved(d, b), expected(d, b), rtol=1e-10)
+    for argnum in (0, 1):
+        want = ad.jacobian(expected, argnums=argnum)(d, b)
+        np.testing.assert_allclose(ad.jacobian(solved, argnums=argnum)(d, b), want, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(ad.jit(ad.jacobian(solved))(d, b), ad.jacobian(expected)(d, b), rtol=1e-9, atol=1e-12)
+
+
+def test_operators_by_their_functions():
+    def products(d, b):
+        forwards, backwards = lambda v: np.stack([d @ v, v.sum()]), lambda u: d * u[0] + u[1]
+        operator = scipy.sparse.linalg.LinearOperator((2, 3), matvec=forwards, rmatvec=backwards, dtype=float)
+        return np.sum(operator.matvec(b)) + operator.rmatvec(np.ones(2)) @ b
+
+    d, b = np.array([2.0, 3.0, 4.0]), np.array([1.0, 2.0, -1.0])
+    np.testing.assert_allclose(ad.grad(products)(d, b), 2 * b, rtol=1e-14)

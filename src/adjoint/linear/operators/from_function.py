@@ -70,6 +70,14 @@ class Function(LinearMap):
             return self.source.checked(self.backwards(*self.parameters, u), "from_function: the adjoint's result")
         return linear_transpose(lambda x: self.function(*self.parameters, x), self.source.tree)(u)[0]
 
+    def matvec(self, x: Any) -> Any:
+        """A x, by SciPy's name."""
+        return self @ x
+
+    def rmatvec(self, u: Any) -> Any:
+        """A* u, by SciPy's name."""
+        return self.adjoint @ u
+
 
 def from_function(
     function: Callable[..., Any],

@@ -11,14 +11,17 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.conversion.calls import call
+from adjoint.linear.operators.from_function import from_function
 from adjoint.linear.operators.maps import LinearMap
 from adjoint.linear.operators.sparse_matrix import as_map
 from adjoint.linear.solvers import methods
-from adjoint.program.trace import Tracer
+from adjoint.program.trace import Tracer, live_trace
 from adjoint.scipy.sparse.arrays import SparseArray
 from adjoint.scipy.sparse.numbering import is_ours
 
 __all__ = [
+    "LinearOperator",
     "aslinearoperator",
     "bicg",
     "bicgstab",
@@ -108,3 +111,23 @@ def aslinearoperator(A: Any) -> Any:
     if isinstance(A, SparseArray | Tracer):
         return as_map(A)
     return A if isinstance(A, LinearMap) else scipy.sparse.linalg.aslinearoperator(A)
+
+
+def LinearOperator(  # noqa: N802 (the name of SciPy's class)
+    shape: tuple[int, int],
+    matvec: Callable[[Any], Any],
+    rmatvec: Callable[[Any], Any] | None = None,
+    matmat: Callable[[Any], Any] | None = None,
+    dtype: Any = None,
+    rmatmat: Callable[[Any], Any] | None = None,
+) -> Any:
+    """A linear map where the product gives traced values, or has no adjoint but that of its program; else SciPy's."""
+    import scipy.sparse.linalg
+
+    if live_trace() is not None:
+        n, kind = shape[1], np.dtype(np.float64 if dtype is None else dtype)
+        product = lambda x: call(matvec)(x)
+        if rmatvec is None or isinstance(product(np.zeros(n, kind)), Tracer):
+            back = None if rmatvec is None else lambda u: call(rmatvec)(u)
+            return from_function(product, np.zeros(n, kind), adjoint=back, range=np.zeros(shape[0], kind))
+    return scipy.sparse.linalg.LinearOperator(shape, matvec, rmatvec, matmat, dtype, rmatmat)

@@ -23,9 +23,10 @@ from adjoint.scipy.sparse.linalg.functions import (
 from adjoint.scipy.sparse.linalg.solving import factorized, inv, splu, spsolve, spsolve_triangular
 from adjoint.scipy.sparse.numbering import is_ours
 
-ITERATIVE = "aslinearoperator bicg bicgstab cg cgs gcrotmk gmres lgmres minres qmr tfqmr"
+ITERATIVE = "LinearOperator aslinearoperator bicg bicgstab cg cgs gcrotmk gmres lgmres minres qmr tfqmr"
 
 __all__ = [
+    "LinearOperator",
     "aslinearoperator",
     "bicg",
     "bicgstab",
