@@ -148,6 +148,7 @@ def test_interrupts(count: int, request: pytest.FixtureRequest) -> None:
 def test_elements_can_be_interrupted_between_chunks() -> None:
     code = """
 import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # shells ignore it in what runs in the background
 ad.config.threads = 2
 f = ad.jit(lambda x: ad.fori_loop(0, 10**6, lambda _, c: np.sin(c) * 1.1, x))
 threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
