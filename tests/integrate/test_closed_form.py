@@ -22,6 +22,15 @@ def test_value_and_derivatives():
     assert abs(found[2] - U @ A @ expm(T * A) @ X) < 1e-12
 
 
+def test_times():
+    times = [0.0, 0.5]
+    np.testing.assert_allclose(integrate.linear(A, X, times), [X, expm(0.5 * A) @ X], rtol=1e-13)
+    found = ad.jacfwd(lambda t: integrate.linear(A, X, [0.0, t]))(0.5)
+    np.testing.assert_allclose(found, [[0.0, 0.0], A @ expm(0.5 * A) @ X], atol=1e-13)
+
+
 def test_shapes():
+    with pytest.raises(ShapeError, match="t has shape"):
+        integrate.linear(A, X, np.ones((2, 2)))
     with pytest.raises(ShapeError, match="square"):
         integrate.linear(np.ones((2, 3)), X, T)

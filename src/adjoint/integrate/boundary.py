@@ -27,7 +27,7 @@ from adjoint.integrate.collocation import (
     run_newton,
 )
 from adjoint.integrate.derivative import detach
-from adjoint.integrate.reading import known_value
+from adjoint.integrate.reading import joined, known_value
 from adjoint.integrate.refusals import refuse_unsolved
 from adjoint.integrate.solving import solve
 from adjoint.integrate.system import Arguments, Layout, check_right_side, read_state, trace_function
@@ -186,6 +186,7 @@ def solve_boundary(
         raise ValueError(f"{title}: method is {method!r}; it is 'collocation' or 'shooting'.")
     if not tol > 0:
         raise ValueError(f"{title}: tol is {tol}; it must be positive.")
+    mesh = joined(mesh)
     nodes = mesh if isinstance(mesh, Tracer) else np.asarray(mesh, np.float64)
     known = known_value(nodes)
     if nodes.ndim != 1 or nodes.shape[0] < 2:

@@ -14,6 +14,7 @@ from adjoint.program.trace import TRACED, primal
 from adjoint.program.types import Value
 
 __all__ = [
+    "joined",
     "known_value",
     "read_count",
     "read_mass",
@@ -94,13 +95,18 @@ def read_span(title: str, span: Any) -> tuple[Value, Value]:
     return t0, t1
 
 
+def joined(numbers: Any) -> Any:
+    """A list of numbers, some of which are traced, as one vector; anything else as it is."""
+    if not isinstance(numbers, list | tuple) or not any(isinstance(v, TRACED) for v in numbers):
+        return numbers
+    return np.stack([v if isinstance(v, TRACED) else np.asarray(v, float) for v in numbers])
+
+
 def read_times(title: str, save: Any, t0: Value, t1: Value) -> Value:
     """Times at which y is given: sorted along the span, and inside."""
     if save is None:
         return np.zeros(0)
-    if isinstance(save, list | tuple) and any(isinstance(s, TRACED) for s in save):
-        save = np.stack([np.asarray(s, float) if not isinstance(s, TRACED) else s for s in save])
-    found = _float(title, "save", save)
+    found = _float(title, "save", joined(save))
     if np.ndim(found) != 1:
         raise ValueError(f"{title}: save has shape {np.shape(found)}; it is a list of times. Write np.atleast_1d(…).")
     if not found.shape[0]:
@@ -112,9 +118,7 @@ def read_stops(title: str, stops: Any, t0: Value, t1: Value) -> Value:
     """Times at which f jumps: sorted along the span, and inside."""
     if isinstance(stops, list | tuple) and not len(stops):
         return np.zeros(0)
-    if isinstance(stops, list | tuple) and any(isinstance(s, TRACED) for s in stops):
-        stops = np.stack([np.asarray(s, float) if not isinstance(s, TRACED) else s for s in stops])
-    return _ordered(title, "stops", _float(title, "stops", np.atleast_1d(stops)), t0, t1)
+    return _ordered(title, "stops", _float(title, "stops", np.atleast_1d(joined(stops))), t0, t1)
 
 
 def _ordered(title: str, name: str, times: Value, t0: Value, t1: Value) -> Value:

@@ -73,6 +73,7 @@ def test_derivatives_in_parameters_and_corners() -> None:
     assert ad.grad(value)(c, high) == pytest.approx(rough, rel=1e-6)
     faces = [np.exp(-c * 0.64) * one(c, 1.7), np.exp(-c * 2.89) * one(c, 0.8)]
     np.testing.assert_allclose(ad.grad(value, argnums=1)(c, high), faces, rtol=1e-7)
+    assert ad.grad(lambda h: value(c, [h, 1.7]))(0.8) == pytest.approx(faces[0], rel=1e-7)
     np.testing.assert_allclose(ad.jit(ad.jacfwd(value, argnums=1))(c, high), faces, rtol=1e-7)
     corner = ad.hessian(value, argnums=1)(c, high)[0, 1]
     assert corner == pytest.approx(np.exp(-c * (0.64 + 2.89)), rel=1e-6)

@@ -10,6 +10,7 @@ import numpy as np
 
 from adjoint.base.errors import DtypeError, ShapeError, TraceError
 from adjoint.conversion.driver import prepare
+from adjoint.integrate.reading import joined
 from adjoint.integrate.system import Arguments, read_state, trace_function
 from adjoint.program.trace import TRACED
 from adjoint.program.types import Value
@@ -81,7 +82,7 @@ def read_points(title: str, points: Any) -> list[Value]:
 def read_box(title: str, low: Any, high: Any, may_be_infinite: bool = False) -> tuple[Value, Value]:
     """Two corners, as vectors of float64."""
     ends = []
-    for name, value in (("low", low), ("high", high)):
+    for name, value in (("low", joined(low)), ("high", joined(high))):
         found = value if isinstance(value, TRACED) else np.asarray(value)
         if found.dtype.kind not in "fiu":
             raise DtypeError(f"{title}: {name} is {value!r}; a corner is a vector of real numbers.")
