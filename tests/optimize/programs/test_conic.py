@@ -188,3 +188,15 @@ def test_the_units_of_the_unknowns_do_not_matter(size):
     right, cones = np.array([0.0, -1.0, 2.0, -2.0]), [("second order", 3), ("nonnegative", 1)]
     solve = lambda size: optimize.conic(np.diag([1.0, 1.0, 0.0]) / size, np.eye(3)[2], A, size * right, cones).value
     np.testing.assert_allclose(solve(size) / size, solve(1.0), rtol=1e-9)
+
+
+def test_single_precision_stays():
+    data = [np.eye(2), np.array([1.0, -1.0]), -np.eye(2), np.zeros(2)]
+    single = [v.astype(np.float32) for v in data]
+    found = optimize.conic(*single, [("nonnegative", 2)])
+    assert found.value.dtype == found.fun.dtype == np.float32
+    np.testing.assert_allclose(found.value, optimize.conic(*data, [("nonnegative", 2)]).value, atol=1e-6)
+    assert (
+        ad.jacobian(lambda q: optimize.conic(single[0], q, *single[2:], [("nonnegative", 2)]).value)(single[1]).dtype
+        == np.float32
+    )

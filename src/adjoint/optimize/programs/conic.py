@@ -112,8 +112,10 @@ def _read(title: str, P: Any, q: Any, A: Any, b: Any, cones: Cones) -> tuple[Any
     if rows != m:
         raise ShapeError(f"{title}: the cones have {rows} rows together, and b has {m} numbers.")
     A = read_matrix(title, "A", A, (m, n), "b has as many rows, and q as many columns")
-    P = np.zeros((n, n)) if P is None else read_matrix(title, "P", P, (n, n), "q has as many numbers")
-    return 0.5 * (P + P.T), q.astype(float), A, b.astype(float)
+    P = np.zeros((n, n), np.float32) if P is None else read_matrix(title, "P", P, (n, n), "q has as many numbers")
+    single = all(v.dtype == np.float32 for v in (P, q, A, b))
+    dtype = np.dtype(np.float32 if single else np.float64)
+    return (0.5 * (P + P.T)).astype(dtype), q.astype(dtype), A, b.astype(dtype)
 
 
 def _project_psd(v: Value) -> Value:
@@ -178,7 +180,7 @@ def solve_over_cones(
             known = tree.map(lambda v: np.full_like(v, np.nan), known)
         reports = {"code": np.int64(code), "iterations": np.int64(count), "residual": np.float64(far),
                    "direction": direction, "proof": prices}  # fmt: skip
-        return known, reports
+        return tree.map(lambda v: v.astype(q.dtype), known), reports
 
     linear = "direct" if size <= DENSE else "sparse"
     equation = LinearizedEquation(linear, (), Watch(title, check))
@@ -208,7 +210,8 @@ def solve_over_cones(
 
 def _in_units(data: Any) -> tuple[Any, float, float]:
     """Plain data in units of their own, and these."""
-    P, q, A, b = (_plain(M) if is_sparse(M) else np.asarray(M) for M in (data[name] for name in ("P", "q", "A", "b")))
+    given = (data[name] for name in ("P", "q", "A", "b"))
+    P, q, A, b = ((_plain(M) if is_sparse(M) else np.asarray(M)).astype(float) for M in given)
     squares: Any = _plain(A).power(2) if is_sparse(A) else A * A
     rows = np.sqrt(np.asarray(squares.sum(axis=1), float).reshape(-1))
     tau, rho = map(float, choose_units(abs(P).max(), abs(q).max(), rows, abs(b)))
