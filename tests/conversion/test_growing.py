@@ -202,3 +202,39 @@ def test_elements_of_a_batch_that_append_here_and_there() -> None:
     differences = [(appends_here_and_there(v + 1e-6) - appends_here_and_there(v - 1e-6)) / 2e-6 for v in x]
     with pytest.warns(RuntimeWarning, match="plain Python"):
         np.testing.assert_allclose(fast(x), differences, rtol=1e-7)
+
+
+def appends_what_is_written(x: Any) -> Any:
+    y = x * 1.0
+    rows = [y]
+    for _ in range(60):
+        y -= 0.01 * x
+        rows.append(y)  # the same array each time
+    return np.sum(np.array(rows) * x)
+
+
+def writes_to_what_was_appended(x: Any) -> Any:
+    y, rows = x * 1.0, []
+    for _ in range(60):
+        y += 0.1  # the array that the iteration before has appended
+        y = y * 0.5
+        rows.append(y)
+    return np.sum(np.array(rows) * x)
+
+
+def appends_copies(x: Any) -> Any:
+    y, rows = x * 1.0, []
+    for _ in range(60):
+        y[:] -= 0.01 * x
+        rows.append(y.copy())
+    return np.sum(np.array(rows) * x)
+
+
+@pytest.mark.parametrize("f", [appends_what_is_written, writes_to_what_was_appended, appends_copies])
+def test_lists_of_arrays_that_are_written_to(f: Any) -> None:
+    x, step = np.array([0.7, 0.3]), np.array([1e-6, 0.0])
+    fast = ad.jit(ad.value_and_grad(f))
+    value, slope = fast(x)
+    assert value == pytest.approx(f(x), rel=1e-12)
+    assert slope[0] == pytest.approx((f(x + step) - f(x - step)) / 2e-6, rel=1e-7)
+    assert f is not appends_copies or "loop of" in str(fast.report())

@@ -37,11 +37,6 @@ class Slot:
     left: Value = None  # what it is at the end of one
     variable: Any = None  # of the record, that holds it in the beginning of one
 
-    def is_written(self) -> bool:
-        """Whether it is an array that the iteration has written to."""
-        array = self.entered() if self.entered is not None else None
-        return array is not None and bool(array.shape) and array._var is not self.variable
-
 
 class Carried:
     """A variable, cell or array that the loop carries."""

@@ -83,11 +83,6 @@ class Growing(Content):
         _growing[id(self.owner)] = self
         return [UNREAD, *super().inside(inputs)]
 
-    @property
-    def holds_arrays(self) -> bool:
-        """Whether what is appended has axes."""
-        return any(kind.shape for kind in self.kinds)
-
     def lasts(self, value: Any) -> list[Value]:
         kept: list[Value] = []
         take_content(value[1 : 1 + self.window], kept)

@@ -33,7 +33,7 @@ from adjoint.conversion.remarks import first_sentence
 from adjoint.conversion.sharing import Origins, declare, handed_over, is_array, is_written_under_two_names
 from adjoint.conversion.stacking import Stacked, forget_stacked
 from adjoint.conversion.values import UNDEFINED, Maybe
-from adjoint.conversion.writing import TWO_NAMES, Before, keep_arrays
+from adjoint.conversion.writing import TWO_NAMES, Before, are_written, keep_arrays
 from adjoint.numpy.inplace import roots, settle
 from adjoint.ops.effects import Raise
 from adjoint.ops.elementwise.weak_types import strengthened
@@ -121,8 +121,9 @@ class Rolled:
         if is_written_under_two_names(slots, [array for array, _ in self.arrays.values()], traced):
             raise NoBlock("an array has two names after an iteration, and is written to in the next one")
         growing = [one for _, one in self.cells.values() if isinstance(one, Growing)]
-        if any(one.holds_arrays for one in growing) and any(s.is_written() for one in self.carried for s in one.slots):
-            raise NoBlock("a list of arrays grows, and an array is written to")
+        appended = [number for one in growing for number in one.numbers]
+        if are_written(appended, slots, [array for array, _ in self.arrays.values()], traced.region):
+            raise NoBlock("a list grows by an array that is written to")
         rows = [row for one in growing for row in one.rows(self.carried)]
         self._note_origins()
         return [*out, *rows]

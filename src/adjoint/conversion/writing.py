@@ -80,6 +80,16 @@ def keep_arrays(slots: Sequence[Slot], region: Region, befores: list[Before]) ->
     return any(s.kind is None for s in new) or len(befores) > len(known)
 
 
+def are_written(values: Sequence[Value], slots: Sequence[Slot], arrays: Sequence[Value], region: Region) -> bool:
+    """Whether iterations write to one of these values of an iteration: to `arrays`, and to what slots hold."""
+    written = [*arrays]
+    for slot in slots:
+        if slot.variable in region.overwritten:
+            written += [v for v in (slot.entered(), slot.left) if is_array(v)]
+    known = {id(root) for array in written for root in roots(array)}
+    return any(is_array(v) and not known.isdisjoint(map(id, roots(v))) for v in values)
+
+
 def _may_still_be(z: Value, array: weakref.ref[Any]) -> bool:
     """Whether z may be an array, or a view of it, on some paths; the array may be gone."""
     while (base := getattr(z, "_base", None)) is not None:
