@@ -57,7 +57,7 @@ class Expressions:
         forms = [
             f"np.sum({v})", f"np.max({v})", f"np.mean({v})", f"({v}) @ ({w})", f"np.linalg.norm({v} + 0.01)",
             f"np.sum(({v})[{w} > 0.1])", f"{self.r.choice(s.vectors)}[np.argmax({v})]", f"np.sort({v})[0]",
-            f"np.sum({v} ** 2) ** 0.5", f"np.median({v})", f"sum({v})", f"np.sum(np.unique({v}))",
+            f"(np.sum({v} ** 2) + 0.1) ** 0.5", f"np.median({v})", f"sum({v})", f"np.sum(np.unique({v}))",
             f"np.count_nonzero({v} > 0) * 0.1", f"np.prod({v} * 0.5 + 1)", f"np.sum(np.nonzero({v} > 0)[0])",
         ]  # fmt: skip
         if s.matrices and self.r.random() < 0.3:
