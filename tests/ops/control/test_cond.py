@@ -66,3 +66,17 @@ def test_what_is_left_out_is_not_written_and_never_looked_at(monkeypatch: pytest
     unknown = lambda kind, *_: np.full(kind.shape, np.nan if kind.dtype.kind == "f" else 0, kind.dtype)
     monkeypatch.setattr("adjoint.ops.control.cond.undefined", unknown)
     np.testing.assert_allclose(ad.jit(ad.grad(squares))(a), expected, rtol=1e-10)
+
+
+def test_elements_that_do_not_take_a_branch_make_no_derivative_nan() -> None:
+    """Cotangents of zero meet the logarithms of negative numbers in a product of matrices."""
+    x, a = np.array([-1.5, 0.5, -0.2, 2.0]), np.array([[0.3, -0.2], [0.5, 0.1]])
+
+    def f(x: Any, a: Any) -> Any:
+        inside = lambda x: np.sum((a @ np.log(x * np.array([1.0, 2.0]))) ** 3) + np.prod(np.log(x) + a)
+        return ad.cond(x > 0, inside, lambda x: x * x * a[0, 0], x)
+
+    batch = lambda a: np.sum(ad.vmap(f, in_axes=(0, None))(x, a))
+    found = ad.jit(lambda a: (ad.grad(batch)(a), ad.hessian(batch)(a)))(a)
+    np.testing.assert_allclose(found[0], sum(ad.grad(f, 1)(one, a) for one in x), rtol=1e-10)
+    np.testing.assert_allclose(found[1], sum(ad.hessian(lambda a, one=one: f(one, a))(a) for one in x), rtol=1e-10)

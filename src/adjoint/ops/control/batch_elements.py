@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.ops.arrays.index import Gather
+from adjoint.ops.calculus import Flat, Linear
 from adjoint.ops.elementwise.select import Select
 from adjoint.program.program import Equation, Literal, Program, Var
 from adjoint.program.subprograms import all_equations
@@ -143,6 +144,16 @@ def _may_raise(program: Program) -> list[Equation]:
 def is_fragile(program: Program) -> bool:
     """Whether a program may raise for numbers that it was not meant for: those of elements that do not run it."""
     return bool(_may_raise(program))
+
+
+def spreads_nan(program: Program) -> bool:
+    """Whether a zero cotangent may become NaN where a value is, as in products of matrices: those element by element
+    are masked, and linear maps keep zeros.
+    """
+    return any(
+        not (eq.op.programs() or eq.op.effect or eq.op.is_elementwise or isinstance(eq.op, Linear | Flat))
+        for eq in all_equations(program)
+    )
 
 
 def needs_indices(program: Program) -> bool:

@@ -34,6 +34,7 @@ from adjoint.ops.control.batch_elements import (
     is_fragile,
     is_long,
     needs_indices,
+    spreads_nan,
     stand_in,
 )
 from adjoint.ops.control.scan import in_blocks, in_parts
@@ -148,7 +149,7 @@ class Cond(Control):
                 flags, values = (*flags, True), [*operands, taken]
             with np.errstate(all="ignore"):  # batch elements of the other branches warn of nothing
                 derived = programs.batched(mine, flags, size, stacked)[0]
-                fragile = is_fragile(p) and (watched or not indexed)
+                fragile = (is_fragile(p) and (watched or not indexed)) or spreads_nan(p)
                 if (fragile or (is_long(p) and not watched)) and all(map(is_sized, derived.output_types)):
                     own = (*mapped[1:], False) if mine is not p else mapped[1:]  # the flag is each element's own
                     results.append(self._where_taken(index, i, derived, values, own if fragile else ()))
