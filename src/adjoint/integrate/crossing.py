@@ -15,7 +15,7 @@ from adjoint.ops.implicit_solve import Equation, ImplicitSolve
 from adjoint.program.program import Program, interpret
 from adjoint.program.types import Value
 
-__all__ = ["crossing_of", "turns_back"]
+__all__ = ["crossing_of", "is_shallow"]
 
 
 @final
@@ -44,15 +44,15 @@ def crossing_of(g: Callable[[Value], Value], x: Value) -> Value:
     return ImplicitSolve(residual, solver, _Crossing(), 1)(*captured, x)[0]
 
 
-def turns_back(g: Callable[[Value], Value], x: Value, error: Value) -> Value:
+def is_shallow(g: Callable[[Value], Value], x: Value, error: Value) -> Value:
     """Whether g, zero at x, has an extremum behind it, before 1, that is no larger than an error: it may not cross.
 
     Near x it is g′ d + g″ d² / 2, with the extremum -g′² / (2 g″) at d = -g′ / g″ and zero again at twice that.
     """
-    slope_at = lambda v: jvp(g, (v,), (np.float64(1.0),))[1]
-    slope, bend = jvp(slope_at, (x,), (np.float64(1.0),))
-    is_behind = slope * bend < 0
-    again = x - 2.0 * slope / np.where(is_behind, bend, 1.0)
-    comes_back = np.logical_and(again <= 1.0, slope * slope_at(np.clip(again, 0.0, 1.0)) < 0)
-    shallow = slope * slope <= 2.0 * np.abs(bend) * error
+    rate_at = lambda v: jvp(g, (v,), (np.float64(1.0),))[1]
+    rate, bend = jvp(rate_at, (x,), (np.float64(1.0),))
+    is_behind = rate * bend < 0
+    again = x - 2.0 * rate / np.where(is_behind, bend, 1.0)
+    comes_back = np.logical_and(again <= 1.0, rate * rate_at(np.clip(again, 0.0, 1.0)) < 0)
+    shallow = rate * rate <= 2.0 * np.abs(bend) * error
     return np.logical_and(np.logical_and(is_behind, comes_back), shallow)

@@ -19,7 +19,7 @@ from adjoint.api.control_flow import cond, fori_loop
 from adjoint.api.gradients import jvp, vjp, vmap
 from adjoint.base.errors import DtypeError, ShapeError
 from adjoint.implicit.vectors import to_arrays, to_vector
-from adjoint.integrate.crossing import crossing_of, turns_back
+from adjoint.integrate.crossing import crossing_of, is_shallow
 from adjoint.integrate.derivative import detach
 from adjoint.integrate.interpolation import evaluate, hermite
 from adjoint.integrate.statuses import FINISHED, GRAZING, NOT_FINITE
@@ -266,9 +266,9 @@ class Watch:
     def grazes(self, i: int, theta: Value, t: Value, h: Value, y0: Value, dense: Value, errors: Value) -> Value:
         """Whether g turns back behind a crossing within what errors of y make of it."""
         state = lambda x: evaluate(y0, dense, x.astype(y0.dtype))
-        slopes = vjp(lambda y: self.g(i, t + theta * h, y), state(theta))[1](np.float64(1.0))[0]
-        error = np.float64(1.0) * np.sum(np.abs(slopes) * errors)
-        return turns_back(lambda x: self.g(i, t + x * h, state(x)), theta, error)
+        gradient = vjp(lambda y: self.g(i, t + theta * h, y), state(theta))[1](np.float64(1.0))[0]
+        error = np.float64(1.0) * np.sum(np.abs(gradient) * errors)
+        return is_shallow(lambda x: self.g(i, t + x * h, state(x)), theta, error)
 
 
 def _dip(along: Callable[[Value], Value], side: Value, values: Value, direction: int) -> tuple[Value, Value, Value]:
@@ -318,12 +318,12 @@ def handle(
 
     def refined() -> Any:
         found = [watch.refine(i, theta, t, h, y0, dense) for i in range(count)]
-        turning = [plain.grazes(i, theta, pt, ph, py, plain_dense, errors) for i in range(count)]
-        (chosen, rate), grazes = found[0], turning[0]
+        shallow = [plain.grazes(i, theta, pt, ph, py, plain_dense, errors) for i in range(count)]
+        (chosen, rate), grazes = found[0], shallow[0]
         for i in range(1, count):
             chosen = np.where(which == i, found[i][0], chosen)
             rate = np.where(which == i, found[i][1], rate)
-            grazes = np.where(which == i, turning[i], grazes)
+            grazes = np.where(which == i, shallow[i], grazes)
         return chosen, np.logical_or(grazes, np.abs(detach([rate])[0]) < 1e-7)  # deep as rounding
 
     exact, grazes = cond(which >= 0, refined, lambda: (theta, np.bool_(False)))
