@@ -17,7 +17,7 @@ def prey(t, y, w):
 
 def loss(w, y0, t1, s, adjoint):
     path = integrate.solve(
-        prey, (0.0, t1), y0, args=(w,), save=np.stack([s, 10.0 + 0 * s]), method="dopri5", rtol=1e-9, atol=1e-9,
+        prey, (0.0, t1), y0, args=(w,), save=np.stack([s, 10.0 + 0 * s]), method="bosh3", rtol=1e-9, atol=1e-9,
         adjoint=adjoint,
     )  # fmt: skip
     return np.sum(path.last * np.array([1.0, 2.0])) + np.sum(path.values * np.array([[1.0, 0.5], [0.3, 0.1]]))
@@ -126,7 +126,7 @@ def test_what_is_refused():
 
 def test_checkpoints_give_the_same_gradient():
     value = lambda w, checkpoint: integrate.solve(
-        prey, (0.0, 15.0), START, args=(w,), method="dopri5", checkpoint=checkpoint
+        prey, (0.0, 15.0), START, args=(w,), method="bosh3", checkpoint=checkpoint
     ).last[0]
     plain = ad.grad(lambda w: value(w, None))(RATES)
     np.testing.assert_allclose(ad.grad(lambda w: value(w, 5))(RATES), plain, rtol=1e-12)
