@@ -110,3 +110,15 @@ def test_second_derivatives_of_elements_that_finish_early() -> None:
     np.testing.assert_allclose(ad.jit(ad.vmap(second))(A, k), expected, rtol=1e-12)
     hessian = ad.jit(ad.hessian(lambda a, k: np.sum(ad.vmap(f)(a, k))))(A, k)
     np.testing.assert_allclose(hessian, np.diag(expected), rtol=1e-12)
+
+
+def test_elements_that_have_finished_make_no_derivative_nan() -> None:
+    """Cotangents of zero would meet logarithms of negative numbers in a product of matrices."""
+    x, a = np.array([1.5, 0.5, 0.05, 2.0, 0.2]), np.array([[0.3, -0.2], [0.5, 0.1]])
+
+    def f(x: Any, a: Any) -> Any:
+        step = lambda s: s - 0.3 - 0.05 * np.sum(np.tanh(a @ np.log(s * np.array([1.0, 2.0]))) ** 2)
+        return ad.while_loop(lambda s: s > 0, step, x)
+
+    found = ad.jit(ad.grad(lambda a: np.sum(ad.vmap(f, in_axes=(0, None))(x, a) ** 2)))(a)
+    np.testing.assert_allclose(found, ad.grad(lambda a: sum(f(one, a) ** 2 for one in x))(a), rtol=1e-10)

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.ops.arrays.index import Gather
-from adjoint.ops.calculus import Flat, Linear
+from adjoint.ops.calculus import Flat, Linear, Multilinear
 from adjoint.ops.elementwise.select import Select
 from adjoint.program.program import Equation, Literal, Program, Var
 from adjoint.program.subprograms import all_equations
@@ -148,12 +148,18 @@ def is_fragile(program: Program) -> bool:
 
 def spreads_nan(program: Program) -> bool:
     """Whether a zero cotangent may become NaN where a value is, as in products of matrices: those element by element
-    are masked, and linear maps keep zeros.
+    are masked, and linear maps, products with constants among them, keep zeros.
     """
-    return any(
-        not (eq.op.programs() or eq.op.effect or eq.op.is_elementwise or isinstance(eq.op, Linear | Flat))
-        for eq in all_equations(program)
-    )
+    for eq in program.equations:
+        inner = eq.op.programs()
+        if any(map(spreads_nan, inner.values())):
+            return True
+        if inner or eq.op.effect or eq.op.is_elementwise or isinstance(eq.op, Linear | Flat):
+            continue
+        varying = sum(isinstance(a, Var) and a not in program.constants for a in eq.inputs)
+        if varying > 1 or not isinstance(eq.op, Multilinear):
+            return True
+    return False
 
 
 def needs_indices(program: Program) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 
 from adjoint.ops.arrays.index import Gather, ScatterSet
 from adjoint.ops.control.base import Control, Flags, Guard, rearranged
-from adjoint.ops.control.batch_elements import guard_indices, is_fragile, needs_indices, stand_in
+from adjoint.ops.control.batch_elements import guard_indices, is_fragile, needs_indices, spreads_nan, stand_in
 from adjoint.ops.control.counted_loop import CountedLoop
 from adjoint.ops.effects import guarded, has_effects, silent
 from adjoint.program.program import Literal, Program, interpret
@@ -113,10 +113,10 @@ class ConditionalLoop(CountedLoop):
         """Batch elements finish at different iterations: the loop runs while some go on, the others keep their carry.
 
         The body reads the condition too: its constants are those of the condition, then its own. Indices of elements
-        that have finished are zero, so that they lie within bounds. Where the body may raise for another reason, an
-        element that goes on stands in for those that have finished: for them the next iteration need not exist.
-        Their rows are then its rows, so that no derivative meets numbers that no iteration had; constants and truth
-        values (the flag that an iteration was taken, in a batch of batches each element's own) are zero.
+        that have finished are zero, so that they lie within bounds. Where the body may raise for another reason, or
+        spread NaN, an element that goes on stands in for those that have finished: for them the next iteration need
+        not exist. Their rows are then its rows, so that no derivative meets numbers that no iteration had; constants
+        and truth values (the flag that an iteration was taken, in a batch of batches each element's own) are zero.
         """
         a, b = self.condition_constants, self.body_constants
         every = (True,) * self.carries
@@ -127,7 +127,7 @@ class ConditionalLoop(CountedLoop):
         flags = (True,) if watched or indexed else ()
         body, _ = programs.batched(mine, (*mapped[a : a + b], *every, *flags), size, (True,) * outputs)
         is_constant = [isinstance(z, Literal) or z in self.body.constants for z in self.body.outputs]
-        replaced = is_fragile(self.body) and (watched or not indexed)
+        replaced = (is_fragile(self.body) and (watched or not indexed)) or spreads_nan(self.body)
         again, _ = programs.batched(silent(self.condition), (*mapped[:a], *every), size, (True,))
 
         def step(*flat: Value) -> list[Value]:
