@@ -27,10 +27,10 @@ def product(functions, a, b):
     """By the function itself, whatever the compiler would choose, with garbage in its buffers."""
     (m, k), n, dtype = a.shape, b.shape[1], a.dtype
     blocks = panels.block_sizes(m, k, n)
-    rooms = [np.full(nbytes + 64, 255, np.uint8) for nbytes in panels.workspace(dtype, blocks)]
+    buffers = [np.full(nbytes + 64, 255, np.uint8) for nbytes in panels.workspace(dtype, blocks)]
     c = np.full((m + 1, n + 1), -7.0, dtype)
     steps = [s // dtype.itemsize for s in (*a.strides, *b.strides, c.strides[0])]
-    pointers = [*[x.ctypes.data for x in (a, b, c)], *[-(-r.ctypes.data // 64) * 64 for r in rooms]]
+    pointers = [*[x.ctypes.data for x in (a, b, c)], *[-(-r.ctypes.data // 64) * 64 for r in buffers]]
     name = f"{panels.NAME}{dtype.name}"
     call = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 5, *[ctypes.c_int64] * 11)
     call(functions[name].address(name))(*pointers, m, k, n, *steps, *blocks)

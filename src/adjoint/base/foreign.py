@@ -34,7 +34,7 @@ _LIBRARIES = frozenset(
 _DECIDING = tuple(
     os.path.join("scipy", *parts) for parts in (("optimize", ""), ("_lib", "_elementwise_iterative_method.py"))
 )
-_TOLD = "_adjoint_told"  # attribute of an error
+_REPORTED = "_adjoint_reported"  # attribute of an error
 _HERE = os.path.dirname(os.path.dirname(__file__)) + os.sep
 _TRACER = r"\b(Tape|Forward|Batch|Record|Taylor|Watch)\w*Tracer\b"
 
@@ -218,7 +218,7 @@ def explained(error: Exception) -> Exception | None:
     if origin is not None and any((e.tb_frame.f_code, e.tb_lasti) == origin for e in entries):
         return TraceError(_refused.message)
     users = [i for i, e in enumerate(entries) if not is_library(e.tb_frame.f_code.co_filename)]
-    is_told = bool(entries) and _speaks_for_itself(error, entries[-1])
+    is_reported = bool(entries) and _speaks_for_itself(error, entries[-1])
     if not users or not entries:
         return None
     inside = entries[users[-1] + 1 :]
@@ -226,7 +226,7 @@ def explained(error: Exception) -> Exception | None:
     last = entries[users[-1]]
     line = describe(Location(last.tb_frame.f_code, last.tb_lasti))
     holds_traced = asked is not None and any(_holds_traced(e.tb_frame) for e in inside)
-    if isinstance(error, TypeError) and (holds_traced or (not is_told and re.search(_TRACER, str(error)))):
+    if isinstance(error, TypeError) and (holds_traced or (not is_reported and re.search(_TRACER, str(error)))):
         who = asked or "A function that is not written in Python"
         return TraceError(
             f"{who} was given a traced value, at {line}, and takes plain arrays only ({error}). "
@@ -247,12 +247,14 @@ def _entries(traceback: TracebackType | None) -> Iterator[TracebackType]:
 
 def _speaks_for_itself(error: Exception, last: TracebackType) -> bool:
     """Whether a statement of this library has raised an error. Its traceback is shortened on the way to the user."""
-    if not hasattr(error, _TOLD):
+    if not hasattr(error, _REPORTED):
         code = last.tb_frame.f_code
         setattr(
-            error, _TOLD, code.co_filename.startswith(_HERE) and code.co_code[last.tb_lasti] == opmap["RAISE_VARARGS"]
+            error,
+            _REPORTED,
+            code.co_filename.startswith(_HERE) and code.co_code[last.tb_lasti] == opmap["RAISE_VARARGS"],
         )
-    return bool(getattr(error, _TOLD))
+    return bool(getattr(error, _REPORTED))
 
 
 def _holds_traced(frame: FrameType) -> bool:

@@ -35,7 +35,7 @@ class Pairs:
         real, imaginary = (self.f.fma(x, self.f.same(x, number), y) for x, y in zip(a, b, strict=True))
         return real, imaginary
 
-    def turn(self, a: Pair) -> Pair:
+    def times_minus_i(self, a: Pair) -> Pair:
         """-i a."""
         return a[1], self.f.fneg(a[0])
 
@@ -51,7 +51,7 @@ def _two(c: Pairs, a: Sequence[Pair]) -> list[Pair]:
 
 def _four(c: Pairs, a: Sequence[Pair]) -> list[Pair]:
     even, odd = c.add(a[0], a[2]), c.add(a[1], a[3])
-    left, right = c.sub(a[0], a[2]), c.turn(c.sub(a[1], a[3]))
+    left, right = c.sub(a[0], a[2]), c.times_minus_i(c.sub(a[1], a[3]))
     return [c.add(even, odd), c.add(left, right), c.sub(even, odd), c.sub(left, right)]
 
 
@@ -70,7 +70,7 @@ def _odd(c: Pairs, a: Sequence[Pair]) -> list[Pair]:
             even = c.fma(total, math.cos(angle), even)
         for difference, angle in zip(differences[1:], angles[1:], strict=True):
             odd = c.fma(difference, math.sin(angle), odd)
-        results[j], results[radix - j] = c.add(even, c.turn(odd)), c.sub(even, c.turn(odd))
+        results[j], results[radix - j] = c.add(even, c.times_minus_i(odd)), c.sub(even, c.times_minus_i(odd))
     return results
 
 

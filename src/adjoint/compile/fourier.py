@@ -77,10 +77,10 @@ def _parts(x: Any, axis: int, *spans: slice) -> list[Any]:
     return [x[(slice(None),) * axis + (span,)] for span in spans]
 
 
-def _turns(n: int, count: int, x: Any, axis: int) -> Any:
+def _powers_of_root(n: int, count: int, x: Any, axis: int) -> Any:
     """exp(-2πi k / n) along an axis, for k < count."""
-    turns = spectra.turns(np.arange(count), n, np.float64) @ np.array([1, 1j])
-    return turns.astype(x.dtype).reshape(-1, *[1] * (x.ndim - axis - 1))
+    powers = spectra.powers_of_root(np.arange(count), n, np.float64) @ np.array([1, 1j])
+    return powers.astype(x.dtype).reshape(-1, *[1] * (x.ndim - axis - 1))
 
 
 def _spectrum_by_pairs(axis: int, n: int, x: Any) -> Any:
@@ -91,7 +91,7 @@ def _spectrum_by_pairs(axis: int, n: int, x: Any) -> Any:
     z = Fourier((axis,), -1)(Complex()(*_parts(x, axis, slice(0, None, 2), slice(1, None, 2))))
     z = np.concatenate([z, *_parts(z, axis, slice(0, 1))], axis=axis)
     mirrored = np.conj(np.flip(z, axis))
-    return 0.5 * (z + mirrored) - 0.5j * _turns(n, n // 2 + 1, z, axis) * (z - mirrored)
+    return 0.5 * (z + mirrored) - 0.5j * _powers_of_root(n, n // 2 + 1, z, axis) * (z - mirrored)
 
 
 def _signal_by_pairs(axis: int, n: int, x: Any) -> Any:
@@ -106,7 +106,7 @@ def _signal_by_pairs(axis: int, n: int, x: Any) -> Any:
     x = np.concatenate([real(first), middle, real(last)], axis=axis)
     ahead, behind = _parts(x, axis, slice(0, m), slice(1, m + 1))
     mirrored = np.conj(np.flip(behind, axis))
-    z = (ahead + mirrored) + 1j * np.conj(_turns(n, m, x, axis)) * (ahead - mirrored)
+    z = (ahead + mirrored) + 1j * np.conj(_powers_of_root(n, m, x, axis)) * (ahead - mirrored)
     z = Fourier((axis,), 1)(z)
     pairs = np.stack([np.real(z), np.imag(z)], axis=axis + 1)
     return np.reshape(pairs, (*x.shape[:axis], n, *x.shape[axis + 1 :]))
@@ -144,7 +144,7 @@ def _write_side_by_side(emitter: Emitter, op: Fourier, eq: Equation) -> bool:
         return f.module.name_data(name)
 
     def transform(
-        length: int, lines: int, here: Value, there: Value, room: Value, table: Value, *distances: int
+        length: int, lines: int, here: Value, there: Value, buffers: Value, table: Value, *distances: int
     ) -> None:
         names = spectra.names_of(real, length)
         plan, roots = table_of(names.plan), table_of(names.roots)
@@ -153,9 +153,9 @@ def _write_side_by_side(emitter: Emitter, op: Fourier, eq: Equation) -> bool:
             emitter.shared.symbols[names.function] = spectra.address(names.function)
         elif names.function not in f.module.parts:
             spectra.write_spectra(names.function, f.module)
-        f.call(names.function, "void", here, there, room, roots, plan, table, *sizes, declared=True)
+        f.call(names.function, "void", here, there, buffers, roots, plan, table, *sizes, declared=True)
 
-    room = emitter.allocate(spectra.workspace(real, max(stages or (n,))))
+    buffers = emitter.allocate(spectra.workspace(real, max(stages or (n,))))
     between = emitter.allocate(n * out.dtype.itemsize if stages else 0)
     nothing = Value("null", "ptr")
 
@@ -168,16 +168,16 @@ def _write_side_by_side(emitter: Emitter, op: Fourier, eq: Equation) -> bool:
                 ]
                 walk(k + 1, *moved)
         elif stages is None:
-            transform(n, lines, here, there, room, nothing, along[0], apart[0], along[1], apart[1])
+            transform(n, lines, here, there, buffers, nothing, along[0], apart[0], along[1], apart[1])
         else:
             rows, columns = stages
             name = spectra.stages_name(real, rows, columns)
             table = table_of(name)
-            transform(rows, columns, here, between, room, table, columns, 1, columns, 1)
-            transform(columns, rows, between, there, room, nothing, 1, columns, rows, 1)
+            transform(rows, columns, here, between, buffers, table, columns, 1, columns, 1)
+            transform(columns, rows, between, there, buffers, nothing, 1, columns, rows, 1)
 
     walk(0, x.pointer, emitter.pointer(eq.outputs[0]))
-    for buffer in (room, between):
+    for buffer in (buffers, between):
         emitter.free(buffer)
     emitter.shared.work += emitter.times * (1.5 * out.size * math.log2(n + 1) + 100)
     emitter.shared.steps.append(f"Fourier transform of length {n}, {math.prod(shape)} times")

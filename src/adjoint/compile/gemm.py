@@ -26,13 +26,13 @@ def _call_panels(emitter: Emitter, dtype: np.dtype[Any], a: Matrix, b: Matrix, c
     f, name = emitter.f, f"{panels.NAME}{dtype.name}"
     emitter.shared.symbols[name] = panels.address(name)
     blocks = panels.block_sizes(c.rows, a.columns, c.columns)
-    rooms = [emitter.allocate(nbytes) for nbytes in panels.workspace(dtype, blocks)]
+    buffers = [emitter.allocate(nbytes) for nbytes in panels.workspace(dtype, blocks)]
     sizes = (
         c.rows, a.columns, c.columns, a.down, a.across, b.down, b.across, c.down, *blocks,
     )  # fmt: skip
-    f.call(name, "void", a.pointer, b.pointer, c.pointer, *rooms, *map(emitter.number, sizes), declared=True)
-    for room in rooms:
-        emitter.free(room)
+    f.call(name, "void", a.pointer, b.pointer, c.pointer, *buffers, *map(emitter.number, sizes), declared=True)
+    for buffer in buffers:
+        emitter.free(buffer)
 
 
 def _call_blas(emitter: Emitter, dtype: np.dtype[Any], a: Matrix, b: Matrix, c: Matrix) -> None:

@@ -142,10 +142,10 @@ class _Panels(MaskedCode):
         with f.loop(f.index(0), rows) as i:
             for v in range(vectors):
                 mask = self.mask(f, f.sub(columns, f.index(v * self.lanes)), self.lanes)
-                place = self.at(f, target, f.mul(down, i), f.index(v * self.lanes))
-                before = self.load(f, place, f.select(adds, mask, f.constant(mask.type, 0)))
+                target_at = self.at(f, target, f.mul(down, i), f.index(v * self.lanes))
+                before = self.load(f, target_at, f.select(adds, mask, f.constant(mask.type, 0)))
                 total = f.load(kind, f.element(found, f.add(f.mul(i, f.index(vectors)), f.index(v)), kind))
-                self.store(f, f.fadd(before, total), place, mask)
+                self.store(f, f.fadd(before, total), target_at, mask)
         f.ret()
         f.finish()
 
@@ -153,7 +153,7 @@ class _Panels(MaskedCode):
 
     def _write_product(self, name: str) -> None:
         f = self.function(name, ["ptr"] * 5 + ["i64"] * 11, linkage="")
-        a, b, c, room_a, room_b, m, k, n, a_down, a_across, b_down, b_across, c_down, m_block, k_block, n_block = (
+        a, b, c, buffer_a, buffer_b, m, k, n, a_down, a_across, b_down, b_across, c_down, m_block, k_block, n_block = (
             f.params
         )
         zero = f.index(0)
@@ -166,20 +166,20 @@ class _Panels(MaskedCode):
             with f.loop(zero, columns, f.index(self.span)) as j:
                 count = smaller(f.sub(columns, j), f.index(self.span))
                 source = self.at(f, b, f.mul(k0, b_down), f.mul(f.add(j0, j), b_across))
-                panel = self.at(f, room_b, f.mul(j, padded))
+                panel = self.at(f, buffer_b, f.mul(j, padded))
                 self._pack(f, panel, rounded(count, self.lanes), source, count, length, b_across, b_down)
             with f.loop(zero, m, m_block) as i0:
                 rows = smaller(f.sub(m, i0), m_block)
                 with f.loop(zero, rows, f.index(ROWS)) as i:
                     source = self.at(f, a, f.mul(f.add(i0, i), a_down), f.mul(k0, a_across))
                     count = smaller(f.sub(rows, i), f.index(ROWS))
-                    panel = self.at(f, room_a, f.mul(i, padded))
+                    panel = self.at(f, buffer_a, f.mul(i, padded))
                     self._pack(f, panel, f.index(ROWS), source, count, length, a_down, a_across)
                 with f.loop(zero, columns, f.index(self.span)) as j:
                     count = smaller(f.sub(columns, j), f.index(self.span))
-                    right = self.at(f, room_b, f.mul(j, padded))
+                    right = self.at(f, buffer_b, f.mul(j, padded))
                     with f.loop(zero, rows, f.index(ROWS)) as i:
-                        left = self.at(f, room_a, f.mul(i, padded))
+                        left = self.at(f, buffer_a, f.mul(i, padded))
                         target = self.at(f, c, f.mul(f.add(i0, i), c_down), j0, j)
                         few = smaller(f.sub(rows, i), f.index(ROWS))
                         self._call_tile(f, left, right, target, length, c_down, few, count, adds)

@@ -54,7 +54,7 @@ def halves_of(n: int) -> tuple[int, int] | None:
     return (first, n // first) if 4 * first * first >= n and first > 1 else None
 
 
-def turns(positions: Any, n: int, dtype: Any) -> Any:
+def powers_of_root(positions: Any, n: int, dtype: Any) -> Any:
     """cos and -sin of 2π k / n side by side, of angles of less than one turn."""
     angles = (positions % n).astype(np.longdouble) * (2 * np.arccos(np.longdouble(-1)) / n)
     pairs = np.stack([np.cos(angles), -np.sin(angles)], axis=-1)
@@ -71,11 +71,13 @@ def _table(name: str) -> Any:
         return np.array([len(passes), *passes], np.int64)
     if kind == "stages":  # exp(-2πi k j / n) between the two stages
         rows, columns = lengths
-        return np.ascontiguousarray(turns(np.outer(np.arange(rows), np.arange(columns)), rows * columns, dtype))
+        return np.ascontiguousarray(
+            powers_of_root(np.outer(np.arange(rows), np.arange(columns)), rows * columns, dtype)
+        )
     parts, length = [], lengths[0]
     for radix in radices_of(length) or ():
         powers = np.outer(np.arange(length // radix), np.arange(1, radix))
-        parts.append(turns(powers, length, dtype).ravel())
+        parts.append(powers_of_root(powers, length, dtype).ravel())
         length //= radix
     return np.concatenate(parts)
 
@@ -152,19 +154,19 @@ class _Spectra(MaskedCode):
                 part(f"{'read' if into else 'write'}_{title}_{self.title}", into)
         self._write_transform(name, linkage)
 
-    # Memory: element k of a block, and numbers at any place
+    # Memory: element k of a block, and numbers anywhere
 
-    def _place(self, f: Function, block: Value, k: Value, part: Value | int) -> Value:
+    def _part(self, f: Function, block: Value, k: Value, part: Value | int) -> Value:
         half = f.index(part) if isinstance(part, int) else part
         return f.element(block, f.add(f.mul(k, f.index(2)), half), self.kind)
 
     def _get(self, f: Function, block: Value, k: Value) -> Pair:
-        one, other = (f.load(self.kind, self._place(f, block, k, part), self.aligned) for part in (0, 1))
+        one, other = (f.load(self.kind, self._part(f, block, k, part), self.aligned) for part in (0, 1))
         return one, other
 
     def _put(self, f: Function, block: Value, k: Value, pair: Pair) -> None:
         for part, value in enumerate(pair):
-            f.store(value, self._place(f, block, k, part), self.aligned)
+            f.store(value, self._part(f, block, k, part), self.aligned)
 
     # Passes
 
@@ -203,22 +205,22 @@ class _Spectra(MaskedCode):
         last = f.sub(lines, f.index(1))
         with f.loop(f.index(0), n, f.index(self.lanes // 2)) as k:
             inside = self.mask(f, f.mul(f.sub(n, k), f.index(2)), self.lanes)
-            places: list[Value] = []
+            addresses: list[Value] = []
             for line in range(self.lanes):
                 number = f.intrinsic("smin", f.index(line), last)
                 start = f.mul(f.add(f.mul(number, apart), k), f.index(2))
-                places.append(self.at(f, memory, start))
+                addresses.append(self.at(f, memory, start))
             slots = [
-                self._place(f, block, f.add(k, f.index(i // 2)), f.binary("xor", f.index(i % 2), flip))
+                self._part(f, block, f.add(k, f.index(i // 2)), f.binary("xor", f.index(i % 2), flip))
                 for i in range(self.lanes)
             ]
             if into:
-                for slot, value in zip(slots, transpose(f, [self.load(f, p, inside) for p in places]), strict=True):
+                for slot, value in zip(slots, transpose(f, [self.load(f, p, inside) for p in addresses]), strict=True):
                     f.store(value, slot, self.aligned)
             else:
                 values = transpose(f, [f.load(self.kind, slot, self.aligned) for slot in slots])
-                for line, (place, value) in enumerate(zip(places, values, strict=True)):
-                    self.store(f, value, place, f.select(f.icmp("slt", f.index(line), lines), inside, none))
+                for line, (target_at, value) in enumerate(zip(addresses, values, strict=True)):
+                    self.store(f, value, target_at, f.select(f.icmp("slt", f.index(line), lines), inside, none))
         f.ret()
         f.finish()
 
@@ -239,7 +241,7 @@ class _Spectra(MaskedCode):
 
         def element(k: Value, scaled: bool) -> None:
             start = f.mul(f.mul(k, along), f.index(2))
-            slots = self._place(f, block, k, flip), self._place(f, block, k, other)
+            slots = self._part(f, block, k, flip), self._part(f, block, k, other)
             if into:
                 for slot, value in zip(slots, get(memory, start), strict=True):
                     f.store(value, slot, self.aligned)
@@ -250,8 +252,8 @@ class _Spectra(MaskedCode):
             real, imaginary = (f.load(self.kind, slot, self.aligned) for slot in slots)
             for v, mask in enumerate(masks):
                 order = [lane for i in range(v * w // 2, (v + 1) * w // 2) for lane in (i, w + i)]
-                place = self.at(f, memory, f.add(start, f.index(w * v)))
-                self.store(f, f.shuffle(real, imaginary, order), place, mask)
+                target_at = self.at(f, memory, f.add(start, f.index(w * v)))
+                self.store(f, f.shuffle(real, imaginary, order), target_at, mask)
 
         if into:
             with f.loop(f.index(0), n) as k:
@@ -273,20 +275,20 @@ class _Spectra(MaskedCode):
     # The whole
 
     def _write_transform(self, name: str, linkage: str) -> None:
-        """(input, output, room, roots, plan, table; lines, n; distances along and between lines of both; flip)."""
+        """(input, output, buffers, roots, plan, table; lines, n; distances along and between lines of both; flip)."""
         f = self.function(name, ["ptr"] * 6 + ["i64"] * 7, linkage=linkage)
-        given, result, room, roots, plan, table, lines, n, in_along, in_apart, out_along, out_apart, flip = f.params
+        given, result, buffers, roots, plan, table, lines, n, in_along, in_apart, out_along, out_apart, flip = f.params
         zero, one = f.index(0), f.index(1)
         space = f.mul(f.add(n, f.index(self.lanes)), f.index(2))
-        second = f.element(room, space, self.kind)
+        second = f.element(buffers, space, self.kind)
         slots = {title: f.allocate(kind, align=8) for title, kind in SLOTS.items()}
         passes = f.load("i64", plan, 8)
         with f.loop(zero, lines, f.index(self.lanes)) as first:
             count = f.intrinsic("smin", f.sub(lines, first), f.index(self.lanes))
             start = f.mul(f.mul(first, in_apart), f.index(2))
-            args = [room, self.at(f, given, start), Value("null", "ptr"), n, count, in_along, in_apart, flip]
+            args = [buffers, self.at(f, given, start), Value("null", "ptr"), n, count, in_along, in_apart, flip]
             self._either(f, in_along, "read", args)
-            for title, value in (("from", room), ("to", second), ("roots", roots), ("length", n), ("parts", one)):
+            for title, value in (("from", buffers), ("to", second), ("roots", roots), ("length", n), ("parts", one)):
                 f.store(value, slots[title], 8)
             with f.loop(zero, passes) as number:
                 radix = f.load("i64", f.element(plan, f.add(number, one), "i64"), 8)
