@@ -55,12 +55,12 @@ def reshape_loops(program: Program) -> Program:
 
 def apply_once(each: Callable[[Program], Program], program: Program) -> Program:
     """What a pass makes of a program; one that found nothing to do in this very program is not asked again."""
-    settled = program.__dict__.setdefault("_unchanged_by", set[Callable[[Program], Program]]())
-    if each in settled:
+    settled = program.__dict__.setdefault("_unchanged_by", set[str]())  # names: programs are written to disk
+    if each.__name__ in settled:
         return program
     new = each(program)
     if new is program:
-        settled.add(each)
+        settled.add(each.__name__)
     return new
 
 
