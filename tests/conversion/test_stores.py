@@ -199,3 +199,26 @@ def test_an_array_that_somebody_else_holds_is_not_taken_for_new() -> None:
                 gradient(0.7, np.ones(3))
     assert not holder.array.any()
     assert not kept[0].any()
+
+
+def beside_a_number(x, b):
+    y, n = x * 1.0, 0
+    y += b
+    return np.sum(y * y) + n
+
+
+def beside_another(x, b):
+    (y, z) = (np.copy(x), x + 0)
+    for i in range(2):
+        y[i] += b[i] * z[0]
+        z[i] = y[i]
+    return np.sum(y * z)
+
+
+@pytest.mark.parametrize("f", [beside_a_number, beside_another])
+def test_new_arrays_that_are_assigned_together_take_traced_values(f) -> None:
+    """x is plain where b is traced, and a result of x alone is written to."""
+    b, d = np.array([0.5, 0.3]), np.array([0.2, -0.7])
+    expected = (f(X, b + 1e-6 * d) - f(X, b - 1e-6 * d)) / 2e-6
+    for to_b in (ad.grad(f, argnums=1)(X, b), ad.jit(ad.grad(f, argnums=1))(X, b)):
+        assert to_b @ d == pytest.approx(expected, rel=1e-8)

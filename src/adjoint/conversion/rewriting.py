@@ -52,6 +52,7 @@ def catches_division(node: ast.Try) -> bool:
     return not {"ZeroDivisionError", "ArithmeticError"}.isdisjoint(named)
 
 
+MAKING = (ast.BinOp, ast.UnaryOp, ast.Call, ast.Subscript)  # what may be a new array
 DISPLAYS = (ast.List, ast.ListComp, ast.Dict, ast.DictComp, ast.Set, ast.SetComp)
 
 
@@ -258,12 +259,12 @@ class ExpressionRewriter(ast.NodeTransformer):
     # ------------------------------------------------------------------ stores
 
     def visit_Assign(self, node: ast.Assign) -> Any:
-        is_array = isinstance(node.value, ast.BinOp | ast.UnaryOp | ast.Call | ast.Subscript)
+        made = [isinstance(value, MAKING) for value in _parts(node.value)]
         node.value = self._noted(node.value) if self.native else self.visit(node.value)
         if any(isinstance(target, ast.Tuple | ast.List) for target in node.targets):
             node.value = self.iterated(node.value)
         if all(self._is_plain(target) for target in node.targets):
-            return self._fresh(node) if is_array else node
+            return self._fresh(node, made) if len(made) == len(_parts(node.targets[0])) else node
         if len(node.targets) == 1 and not isinstance(node.targets[0], ast.Tuple | ast.List):
             return self._store(node.targets[0], node.value, node)
         name = self.new_name("value")
@@ -282,15 +283,8 @@ class ExpressionRewriter(ast.NodeTransformer):
                 old = helper("read", old, ast.Constant(target.id), like=target)
             return self._store(target, helper("augment", old, value, sign, like=node), node)
         if isinstance(target, ast.Attribute):
-            owner = self.visit(target.value)
-            return at(
-                ast.Expr(
-                    helper(
-                        "augment_attribute", owner, ast.Constant(self.attribute(target.attr)), value, sign, like=node
-                    )
-                ),
-                node,
-            )
+            owner, name = self.visit(target.value), ast.Constant(self.attribute(target.attr))
+            return at(ast.Expr(helper("augment_attribute", owner, name, value, sign, like=node)), node)
         assert isinstance(target, ast.Subscript)
         owner, key = self.visit(target.value), as_key(self.visit(target.slice))
         return at(ast.Expr(helper("augment_item", owner, key, value, sign, like=node)), node)
@@ -324,11 +318,13 @@ class ExpressionRewriter(ast.NodeTransformer):
             return all(map(self._is_plain, target.elts))
         return isinstance(target, ast.Starred) and self._is_plain(target.value)
 
-    def _fresh(self, node: ast.Assign) -> ast.Assign:
-        """A new array, made by an operator, a call or an index, is noted: it may be written to later."""
-        target = node.targets[0]
-        if isinstance(target, ast.Name) and target.id in self.written_into:
-            node.value = helper("fresh", node.value, like=node.value)
+    def _fresh(self, node: ast.Assign, made: list[bool]) -> ast.Assign:
+        """New arrays, made by operators, calls or indices, are noted: they may be written to later."""
+        targets, values = _parts(node.targets[0]), _parts(node.value)
+        for at_value, (target, value) in enumerate(zip(targets, values, strict=True)):
+            if made[at_value] and isinstance(target, ast.Name) and target.id in self.written_into:
+                values[at_value] = helper("fresh", value, like=value)
+        node.value = node.value if isinstance(node.value, ast.Tuple) else values[0]
         return node
 
     def _noted(self, value: ast.expr) -> ast.expr:
@@ -372,6 +368,10 @@ class ExpressionRewriter(ast.NodeTransformer):
             names.append(ast.Starred(stored, ast.Store()) if isinstance(part, ast.Starred) else stored)
             rest += self._spread(inner, read(name), like)
         return [at(ast.Assign([ast.Tuple(names, ast.Store())], value), like), *rest]
+
+
+def _parts(node: ast.expr) -> list[ast.expr]:
+    return node.elts if isinstance(node, ast.Tuple) else [node]
 
 
 def clone_expression(node: ast.expr) -> ast.expr:
