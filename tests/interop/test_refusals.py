@@ -3,6 +3,8 @@
 The remedies that errors name are tried as well.
 """
 
+import zlib
+
 import numpy as np
 import pytest
 import scipy.cluster.vq
@@ -220,6 +222,8 @@ def test_compiled_functions_and_operands() -> None:
     """Factors of sparse matrices are served; what only C code has is not."""
     solved = ad.grad(lambda v: np.sum(scipy.sparse.linalg.splu(sparse.csc_array(A)).solve(v)))(X)
     np.testing.assert_allclose(solved, np.linalg.solve(A.toarray().T, np.ones(len(X))), rtol=1e-12)
+    with pytest.raises(TraceError, match=r"not written in Python was given a traced value, at test_refusals\.py"):
+        ad.grad(lambda v: float(zlib.crc32(v)))(X)
     with pytest.raises(TraceError, match=r"plain value of a traced float64\[6\], at test_refusals\.py"):
         ad.grad(lambda v: scipy.linalg.blas.ddot(v, v))(X)
     with pytest.raises(DtypeError, match=r"toarray\(\)"):
