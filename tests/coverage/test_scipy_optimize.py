@@ -43,6 +43,14 @@ BOX = np.array([[-1.0, 0.4], [-1.0, 1.0]])  # the first upper bound holds
 SEED = 3
 
 
+def _limits(bounds):
+    return np.asarray(bounds.lb) * 2.0 + np.asarray(bounds.ub) ** 2
+
+
+def _product(constraint):
+    return np.asarray(constraint.A) @ _limits(constraint)
+
+
 def _on_circle(f, a, box, limit):
     rules = {"type": "eq", "fun": lambda x: x[1] - limit * x[0]}
     return f(bowl, START, (a,), bounds=[(box[0], 2.0), (-2.0, 2.0)], constraints=rules, tol=1e-14).x
@@ -64,6 +72,11 @@ EXAMPLES: dict[str, Example] = {
         of(lambda f, a: f(lambda x: -gentle(a)(x), np.array([0.2, 0.3]), alpha=0.5, f_tol=1e-12), A),
     ),
     "minimize": of(_on_circle, A, [0.1], 0.3),
+    "Bounds": of(lambda f, l, u: _limits(f([l[0], 0.5], [u[0], u[1]])), [-1.0], [2.0, 3.0]),
+    "LinearConstraint": of(
+        lambda f, a, l, u: _product(f([[a[0], 1.0], [0.0, a[1]]], [l[0], 0.5], [u[0], u[1]])),
+        [0.3, 2.0], [-1.0], [2.0, 3.0],
+    ),
     "minimize_scalar": of(lambda f, a, b: f(well, args=(a,), bounds=b, options={"xatol": 1e-12}).x, A, [-1, 2]),
     **each("golden brent", of(lambda f, a: f(lambda x: (x - a) ** 2 * (1 + (x - a) ** 2), tol=1e-12), A)),
     "fminbound": of(lambda f, u, v, a: f(lambda x, a: (x - a) ** 2, u, v, (a,), xtol=1e-13), -1.0, 2.0, A),

@@ -18,6 +18,7 @@ from adjoint.program.subprograms import all_equations, all_programs
 
 ENTRY = "adjoint_kernel"
 # how functions that code of our own writes are called; that code is read where one of them is asked for
+NUMPYS_LOOP = "NumPy's loop in C"  # in a step that calls one with a workspace of its own
 PANELS, SPECTRA = "adjoint_panels_", "adjoint_spectrum_"
 _panels_address = deferred("adjoint.compile.panels", "address")
 _spectra_address = deferred("adjoint.compile.spectra", "address")

@@ -13,6 +13,7 @@ import numpy as np
 
 from adjoint.compile import spectra, vectors
 from adjoint.compile.callbacks import write_callback
+from adjoint.compile.code import NUMPYS_LOOP
 from adjoint.compile.emit import Emitter, lowers
 from adjoint.compile.expand import RULES
 from adjoint.compile.ir import Value
@@ -231,7 +232,7 @@ def _write(emitter: Emitter, eq: Equation, axis: int | None, name: str) -> None:
     walk(0, x.pointer, target)
     n = max(x.shape[axis], out.shape[axis])
     emitter.shared.work += emitter.times * (3.0 * max(x.type.size, out.size) * math.log2(n + 1) + 300)
-    emitter.shared.steps.append(f"Fourier transform of length {n}, {math.prod(shape)} times: NumPy's loop in C")
+    emitter.shared.steps.append(f"Fourier transform of length {n}, {math.prod(shape)} times: {NUMPYS_LOOP}")
     return None
 
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from adjoint.compile.code import NUMPYS_LOOP
 from adjoint.jit.executable import Executable
 from adjoint.jit.pipeline import build_executable
 from adjoint.memory.sizes import EQUATION, WRITING
@@ -131,17 +132,21 @@ def kernel_memory(compiled: Executable) -> int:
 def callbacks(compiled: Executable) -> int:
     """Bytes that what machine code leaves to NumPy takes while it runs; the results then go to the workspace."""
     most = 0
-    calls = compiled.kernel.notes["callbacks"] if compiled.kernel is not None else ()
+    notes = compiled.kernel.notes if compiled.kernel is not None else {}
+    calls = notes.get("callbacks", ())
+    transforms_by_numpy = any(NUMPYS_LOOP in step for step in notes.get("steps", ()))
     for eq in compiled.program.equations:
         if (eq.op.title, eq.location) in calls:
             types, results = [a.type for a in eq.inputs], [v.type for v in eq.outputs]
             most = max(most, sum(t.nbytes for t in results) + workspace(eq.op, types, results))
-        elif isinstance(eq.op, _LOOPS_OF_NUMPY):  # they take in machine code what they take in NumPy
+        elif transforms_by_numpy and isinstance(
+            eq.op, _TRANSFORMS
+        ):  # in machine code they take what they take in NumPy
             most = max(most, workspace(eq.op, [a.type for a in eq.inputs], [v.type for v in eq.outputs]))
     return most
 
 
-_LOOPS_OF_NUMPY = (Fourier, HalfSpectrum, FromHalfSpectrum)
+_TRANSFORMS = (Fourier, HalfSpectrum, FromHalfSpectrum)
 
 
 def program_peak(program: Program) -> int:
