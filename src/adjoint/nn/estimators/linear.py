@@ -259,13 +259,17 @@ def _fit_huber(model: Any, X: Any, y: Any, weight: Any, strength: float) -> tupl
     penalty = np.full(A.shape[1], strength)
     penalty[X.shape[1] :] = 0.0
     found = {"w": np.append(w, b)[: A.shape[1]], "count": 0}
+    known: dict[float, tuple[Any, float]] = {}  # from another start its sign might differ where it is nearly zero
 
     def derivative(log_scale: float) -> float:
         sigma = np.exp(log_scale)
-        found["w"] = _fit_scaled_huber(A, y, weight, penalty / epsilon, epsilon * sigma, found["w"])
-        found["count"] += 1
-        r = np.minimum(np.abs(y - A @ found["w"]) / sigma, epsilon)
-        return float(weight @ (1.0 - r * r))
+        if log_scale not in known:
+            w = _fit_scaled_huber(A, y, weight, penalty / epsilon, epsilon * sigma, found["w"])
+            r = np.minimum(np.abs(y - A @ w) / sigma, epsilon)
+            known[log_scale] = w, float(weight @ (1.0 - r * r))
+            found["count"] += 1
+        found["w"], value = known[log_scale]
+        return value
 
     high = np.log(spread)
     least = high + np.log(1e-10)
