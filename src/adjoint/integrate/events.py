@@ -264,7 +264,7 @@ class Watch:
         return found, rate / np.where(size == 0, 1.0, size)
 
     def grazes(self, i: int, theta: Value, t: Value, h: Value, y0: Value, dense: Value, errors: Value) -> Value:
-        """Whether g turns back behind a crossing within what errors of y make of it."""
+        """Whether g comes back behind a crossing within what errors of y make of it."""
         state = lambda x: evaluate(y0, dense, x.astype(y0.dtype))
         gradient = vjp(lambda y: self.g(i, t + theta * h, y), state(theta))[1](np.float64(1.0))[0]
         error = np.float64(1.0) * np.sum(np.abs(gradient) * errors)
