@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import adjoint as ad
+from adjoint.ops.checkpointing.unwritten import Undefined
 from tests.random_programs.running import agrees
 
 
@@ -101,6 +102,17 @@ def test_rows_of_a_while_loop_grow() -> None:
         return np.sum(ad.while_loop(lambda c: c[0] < 300, lambda c: (c[0] + 1, np.sin(c[1]) + 0.01), (0, x))[1])
 
     agrees(ad.value_and_grad(f), X[0, :4])
+
+
+@pytest.mark.parametrize("rows", [36, 37, 100])
+def test_what_nobody_has_written_stands_somewhere_before_its_readers_loop(rows: int) -> None:
+    """A vector loop and the rest behind it read the same memory."""
+    nothing = Undefined((2, 3, rows), np.dtype(np.float32))
+
+    def f(taken: Any, x: Any) -> Any:
+        return np.where(taken[:, None, None], np.sin(x), nothing(taken))
+
+    agrees(f, np.ones(2, bool), np.linspace(0, 1, 6 * rows, dtype=np.float32).reshape(2, 3, rows), rounding=1e-6)
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs signals by a clock")

@@ -9,9 +9,10 @@ import pytest
 import adjoint as ad
 from adjoint.compile.kernel import compile_program
 from adjoint.program.program import interpret
-from tests.random_programs.agreement import Outcome, check_seed, differences, noisy
+from tests.random_programs.agreement import Outcome, check_seed, differences
 from tests.random_programs.functions import random_function
 from tests.random_programs.modes import check_nested
+from tests.random_programs.noise import noisy
 from tests.random_programs.scripted import check_script
 from tests.simplify.programs import program_of
 from tests.support.sweeps import sampled

@@ -24,12 +24,12 @@ from tests.random_programs.agreement import (
     RUNS,
     Outcome,
     element_differences,
-    noisy,
     operations,
     simplified,
     traced,
 )
 from tests.random_programs.functions import LOOPS_IN_LOOPS, RandomFunction, random_function
+from tests.random_programs.noise import noised, noisy
 
 REFUSED = (*RAISED, AdjointError, TypeError, ZeroDivisionError)
 ELEMENTS = 3  # of a batch
@@ -205,15 +205,17 @@ def compare(
 
 
 def _spread(f: Callable[..., list[Any]], args: Sequence[Any]) -> list[Any]:
-    """Results with noise: of every value where the program is known, of the arguments where it is not."""
+    """Results with noise on every value."""
     rng = np.random.default_rng(7)
     program = traced(f, args)
-    if program is not None:
-        try:
-            return [noisy(program, args, rng) for _ in range(RUNS)]
-        except RAISED as problem:
-            return [problem]
-    return [run(f, [_moved(x, rng) for x in args]) for _ in range(RUNS)]
+    try:
+        if program is None:  # it asks for values: the path that it takes with these
+            program = ad.trace(f)(*args).program
+        return [noisy(program, args, rng) for _ in range(RUNS)]
+    except (AdjointError, AttributeError):  # plain Python alone can do this
+        return [run(f, [noised(x, rng) for x in args]) for _ in range(RUNS)]
+    except RAISED as problem:
+        return [problem]
 
 
 def batch_spread(f: Callable[..., list[Any]], elements: Sequence[Sequence[Any]]) -> list[Any]:
@@ -221,14 +223,6 @@ def batch_spread(f: Callable[..., list[Any]], elements: Sequence[Sequence[Any]])
     if any(isinstance(one, Exception) for run in runs for one in run):
         return [RuntimeError("at the edge of being an error")]
     return [[np.stack(column) for column in zip(*group, strict=True)] for group in zip(*runs, strict=False)]
-
-
-def _moved(x: Any, rng: np.random.Generator) -> Any:
-    dtype = np.asarray(x).dtype
-    if dtype.kind not in "fc":
-        return x
-    factor = 1 + 8 * np.finfo(dtype).eps * rng.choice([-1, 1], np.shape(x)) * rng.uniform(0.5, 1, np.shape(x))
-    return (np.asarray(x) * factor).astype(dtype)[()]
 
 
 def _check_adjoint(what: str, found: dict[str, Case], known: dict[str, list[Any] | None], outcome: Outcome) -> None:

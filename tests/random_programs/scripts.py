@@ -106,7 +106,7 @@ class _Writer(Expressions):
         draw = self.r.random()
         if s.in_loop and draw < 0.3:
             return [f"if {self.question(s)}:", f"    {self.r.choice(['break', 'continue'])}"]
-        if s.depth == 0 and draw < 0.1:
+        if s.depth == 0 and draw < 0.1 and not self.single:  # else the type of the result would depend on values
             return [f"if {self.question(s)}:", f"    return {self.number(s)} * 1.0"]
         lines = [f"if {self.question(s)}:", *indented(self.block(s.inside(), self.r.randint(1, 2)))]
         if draw > 0.8:
@@ -134,7 +134,7 @@ class _Writer(Expressions):
         k, limit = self.name("k"), self.r.choice([1, 3, 6, 30])
         inner = s.inside(in_loop=True)
         inner.counters.append(k)
-        condition = self.r.choice([f"{k} < {limit}", f"{k} < {limit} and {self.question(s)}", f"{k} < {limit}"])
+        condition = self.r.choice([f"{k} < {limit}", f"{k} < {limit} and ({self.question(s)})", f"{k} < {limit}"])
         body = indented([f"{k} += 1", *self.block(inner, self.r.randint(1, 3))])
         return [f"{k} = 0", f"while {condition}:", *body]
 

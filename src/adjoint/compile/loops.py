@@ -299,7 +299,9 @@ def write_checkpoint(emitter: Emitter, op: Checkpoint, eq: Equation) -> None:
 
 @lowers(Undefined)
 def leave_undefined(emitter: Emitter, op: Undefined, eq: Equation) -> None:
-    """Whoever reads it finds what is there."""
+    """Whoever reads it finds what is there: memory that is taken here, before the loops of its readers begin."""
+    if eq.outputs[0] in emitter.plan.uses:
+        emitter.pointer(eq.outputs[0])
 
 
 @lowers(Unwritten)
