@@ -24,6 +24,7 @@ from adjoint.numpy import array_api
 from adjoint.numpy.array_api import check_device
 from adjoint.numpy.creating import filled, kaiser
 from adjoint.numpy.dispatch import as_array, constant, guarded, is_traced, refuse_keywords
+from adjoint.numpy.settings import with_settings
 from adjoint.numpy.shaping import convert
 from adjoint.numpy.vectorizing import vectorize
 from adjoint.ops.operators import GENERAL, find_function
@@ -236,6 +237,7 @@ def passed_on(function: Any) -> Callable[..., Any]:
         known = function not in TAKES_FUNCTIONS or live_trace() is None
         if known and not any(map(is_traced, itertools.chain(args, kwargs.values()))):
             return function(*args, **kwargs)
+        args, kwargs = with_settings(function, args, kwargs)
         if function not in TAKES_LISTS:
             args = tuple(_stacked(a) if isinstance(a, list | tuple) and is_traced(a) else a for a in args)
             kwargs = {k: _stacked(v) if isinstance(v, list | tuple) and is_traced(v) else v for k, v in kwargs.items()}

@@ -30,8 +30,15 @@ from adjoint.program.trace import Tracer, bind
 from adjoint.program.types import Value, result_dtype, type_of
 
 
+def _sizes(shape: Any) -> tuple[int, ...]:
+    """A shape, or the size of one axis, in integers; traced ones are asked for."""
+    if not isinstance(shape, tuple | list) and np.ndim(shape) == 0:
+        shape = (shape,)
+    return tuple(map(operator.index, shape))
+
+
 def _full_shape(x: Value, shape: Any) -> tuple[int, ...]:
-    shape = (operator.index(shape),) if isinstance(shape, int | np.integer) else tuple(map(operator.index, shape))
+    shape = _sizes(shape)
     if -1 in shape:
         known = math.prod(n for n in shape if n != -1)
         size = math.prod(x.shape)
@@ -227,7 +234,7 @@ def atleast_3d(*arys: Value) -> Any:
 
 @implements(np.broadcast_to)
 def broadcast_to(array: Value, shape: Any, subok: bool = False) -> Value:
-    shape = (shape,) if isinstance(shape, int | np.integer) else tuple(shape)
+    shape = _sizes(shape)
     Broadcast(shape).result_type(type_of(array))
     return _broadcast(array, shape, writable=False)
 
