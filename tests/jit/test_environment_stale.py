@@ -323,3 +323,59 @@ def test_the_second_call_of_all_this_runs_no_python(modules: Any) -> None:
     finally:
         sys.setprofile(None)
     assert not calls
+
+
+class Labeled(np.ndarray):
+    """An array of a class of its own."""
+
+
+def records() -> Any:
+    return np.array([(1.0, 2), (3.0, 4)], dtype=[("a", "f8"), ("b", "i4")])
+
+
+@pytest.mark.parametrize(
+    "array, read, changed",
+    [
+        (records(), lambda a: a["a"][0], (5.0, 2)),
+        (records()[::-1], lambda a: a["b"].sum(), (5.0, 7)),
+        (np.array(["plus", "minus"]), lambda a: 1.0 if a[0] == "plus" else -1.0, "none"),
+        (np.array(["plus", "minus"], np.dtypes.StringDType()), lambda a: 1.0 if a[0] == "plus" else -1.0, "none"),
+        (np.array([2.0, 4.0], object), lambda a: a[0], 3.0),
+        (np.ma.array([1.0, 2.0, 3.0], mask=[False, True, False]), lambda a: a.filled(7.0), 4.0),
+        (np.ma.array([1.0, 2.0, 3.0], mask=[False, True, False]), lambda a: a.filled(7.0), np.ma.masked),
+        (np.array([1.0, 2.0, 3.0]).astype(">f8"), lambda a: a[0], 4.0),
+        (np.array([1.0, 2.0, 3.0]).view(Labeled), lambda a: np.asarray(a), 4.0),
+        (
+            np.array(["2001-01-01", "2002-01-01"], "M8[D]"),
+            lambda a: (a[1] - a[0]) / np.timedelta64(1, "D"),
+            "2000-05-05",
+        ),
+    ],
+    ids=["records", "reversed", "texts", "string", "objects", "masked", "mask", "byte order", "subclass", "dates"],
+)
+def test_arrays_of_other_things(array: Any, read: Any, changed: Any) -> None:
+    followed = Followed(lambda x: x * read(array))
+    followed.check()
+    array[0] = changed
+    followed.check()
+    array = array.copy()
+    followed.check()
+    array[0] = array[1]
+    followed.check()
+
+
+def test_a_record() -> None:
+    record = records()[0]
+    followed = Followed(lambda x: x * record["a"] + record["b"])
+    followed.check()
+    record["a"] = 9.0
+    followed.check()
+
+
+def test_arrays_of_other_things_that_do_not_change_are_traced_once() -> None:
+    held = [records(), np.array(["a", "b"]), np.array([2.0, None]), np.array(["ab"], np.dtypes.StringDType())]
+    masked = np.ma.array([1.0, 2.0, 3.0], mask=[False, True, False])
+    compiled = ad.jit(lambda x: x * held[0]["a"][0] * len(held[1]) * held[2][0] * len(held[3]) + masked.filled(2.0))
+    for _ in range(3):
+        np.testing.assert_allclose(compiled(X), X * 4.0 + [1.0, 2.0, 3.0])
+    assert len(compiled.report().specializations) == 1

@@ -75,7 +75,7 @@ class Captures:
 
     def large_constants(self) -> list[tuple[str, int]]:
         """Arrays whose elements are compared in each call, at a cost: by name, with their bytes."""
-        pairs = zip(self.reads, self.contents, strict=True)
+        pairs = [p for p in zip(self.reads, self.contents, strict=True) if not self._walk.is_of_library(p[0].owner)]
         found = [(read.name + path, leaf) for read, one in pairs for path, leaf in one.leaves() if leaf.is_constant]
         arrays = [(name, leaf.value.nbytes) for name, leaf in found if is_input(leaf.value)]
         return [(name, count) for name, count in arrays if count > LARGE_CONSTANT]

@@ -66,12 +66,14 @@ class Same:
 
 
 class Elements:
-    """What an array holds: equal to another of the same dtype, shape and bytes."""
+    """What an array holds: equal to another of the same dtype, shape and bytes. Of objects, which ones they are."""
 
     __slots__ = ("_hash", "content")
 
     def __init__(self, array: Any) -> None:
         self.content = np.array(array, order="C")  # the array itself may be written to
+        if array.dtype.char == "T":  # texts that stand elsewhere
+            self.content = np.array(array.tolist(), dtype=str)
         self._hash = hash((self.content.dtype, self.content.shape, self.content.tobytes()))
 
     def __eq__(self, other: object) -> bool:
@@ -84,6 +86,16 @@ class Elements:
         return self._hash
 
 
+def _elements(array: Any) -> Hashable:
+    """An array that is part of the program. One of texts, records or objects, or of a class of its own, is known by its
+    identity too: such a class may have more to say, as that of masked arrays.
+    """
+    if is_input(array):
+        return Elements(array)
+    mask = Elements(np.ma.getmaskarray(array)) if isinstance(array, np.ma.MaskedArray) else None
+    return Same(array), Elements(array), mask
+
+
 def token(value: Any) -> Hashable:
     """What two equal facts have in common: 1, 1.0 and True differ, so do 0.0 and -0.0, and NaN is equal to itself."""
     if isinstance(value, float):
@@ -91,6 +103,8 @@ def token(value: Any) -> Hashable:
     if isinstance(value, complex):
         return type(value), token(float(value.real)), token(float(value.imag))
     cls = cast(Any, type(value))
+    if issubclass(cls, np.void):  # a record, which may be a part of an array
+        return cls, Elements(np.asarray(value))
     if cls is tuple:
         return cls, *map(token, value)
     if cls in _SETS:
@@ -161,7 +175,7 @@ class Contents:
         if self.children is None:
             if self.is_input:
                 return is_input
-            return Elements(self.value) if is_input(self.value) else token(self.value)
+            return _elements(self.value) if isinstance(self.value, _ARRAY) else token(self.value)
         keys = tuple(map(token, self.keys or ())) if isinstance(self.value, _DICT) else len(self.children)
         kind: Any = Same(self.value) if self.has_own_class else type(self.value)
         if self.is_plain:

@@ -194,6 +194,28 @@ def attributes_of(thing: Any) -> dict[str, Any]:
     return held
 
 
+def held_by_library(thing: Any) -> frozenset[str]:
+    """The attributes of a library's object under which arrays stand, or objects of the same library that may have some:
+    the entries of a sparse matrix, coefficients of a polynomial, the parameters of a distribution.
+    """
+    package = _package(thing)
+    return frozenset(
+        name
+        for name, value in attributes_of(thing).items()
+        if _holds_array(value) or (is_object(value) and _package(value) == package)
+    )
+
+
+def _holds_array(value: Any) -> bool:
+    if type(value) in (tuple, dict):
+        return any(isinstance(v, np.ndarray) for v in (value.values() if type(value) is dict else value))
+    return isinstance(value, np.ndarray)
+
+
+def _package(thing: Any) -> str:
+    return cast(Any, type(thing)).__module__.partition(".")[0]
+
+
 def set_attribute(thing: Any, name: str, value: Any) -> None:
     """Give an object an attribute, without the code of its class; `EMPTY` takes it away."""
     if (descriptor := slots_of(cast(Any, type(thing))).get(name)) is not None:

@@ -157,7 +157,10 @@ def _node(value: Contents, slots: Iterator[int], extra: list[Captured]) -> Node:
             return _leaf(thing, next(slots))
         if is_input(thing):
             return ContentLeaf(np.array(thing, order="C"))
-        if isinstance(thing, set):
+        if isinstance(thing, np.ndarray):
+            extra.append(FixedObject(memory := _memory(thing), ContentLeaf(memory.copy())))
+            return Same(thing)
+        if isinstance(thing, set | np.void):
             raise NotMatched
         return _object(thing)
     nodes = [_node(child, slots, extra) for child in value.children]
@@ -172,6 +175,14 @@ def _node(value: Contents, slots: Iterator[int], extra: list[Captured]) -> Node:
         return node
     extra.append(FixedObject(thing, node))
     return Same(thing)
+
+
+def _memory(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The bytes of an array that is known by its identity, as an array on the same memory."""
+    elsewhere = array.dtype.hasobject or array.dtype.char == "T" or isinstance(array, np.ma.MaskedArray)
+    if elsewhere or not array.nbytes or not array.flags.c_contiguous:
+        raise NotMatched
+    return np.asarray(array).reshape(-1).view(np.uint8)
 
 
 def _context_patterns(acts: bool) -> Iterator[Captured]:

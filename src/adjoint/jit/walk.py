@@ -20,6 +20,7 @@ from adjoint.jit.objects import (
     class_captures,
     class_names,
     functions_held,
+    held_by_library,
     instance_captures,
     instance_names,
     is_holder,
@@ -164,7 +165,8 @@ class Walk:
 
     def _is_log(self, read: Capture) -> bool:
         if read.kind in ("attribute", "slot"):
-            return read.key not in self._read and not self.is_any and not is_layer(cast(Any, type(read.owner)))
+            is_only_written = read.key in self._names and read.key not in self._read
+            return is_only_written and not self.is_any and not is_layer(cast(Any, type(read.owner)))
         return read.kind in ("cell", "global") and read.key not in self._read
 
     def _is_state(self, owner: Any, name: str, value: Any) -> bool:
@@ -227,6 +229,9 @@ class Walk:
         cls = cast(Any, type(thing))
         every = self.holds_every_name(thing)
         wanted = (lambda name: True) if every else self._names.__contains__
+        if not every and not self._ownership.is_user_class(cls):  # its code, which is not looked into, reads them
+            known = self._names | held_by_library(thing)
+            wanted = known.__contains__
         names, bases = instance_names(thing) or {}, self._bases(cls)
         without = {n for n in names if not any(is_method_like(class_names(base).get(n)) for base in bases)}
         if any(thing is root for root in self._roots):  # it is called as the function that is compiled
@@ -289,6 +294,10 @@ class Walk:
         """Containers that are only written to, by name."""
         found = [(read.name, self.found[read.location][1]) for read in self._logs.values()]
         return [(name, one.value) for name, one in found if isinstance(one.value, list | dict | set | deque)]
+
+    def is_of_library(self, thing: Any) -> bool:
+        """Whether the class of something belongs to a library."""
+        return is_object(thing) and not self._is_own(thing)
 
     def can_copy(self, thing: Any) -> bool:
         """Whether an object may be presented as a copy of itself."""
