@@ -65,6 +65,9 @@ CASES = [
         Case(f"{u.__name__}.reduceat", lambda x, u=u: u.reduceat(x, [0, 3, 1, 2], axis=0), (array(4, 2),))
         for u in (np.add, np.multiply, np.maximum)
     ],
+    Case("add.reduceat of groups", lambda x: np.add.reduceat(x, [1, 3, 4], axis=1), (array(2, 6),)),
+    Case("add.reduceat of one group", lambda x: np.add.reduceat(x, np.array([2])), (array(4, 2),)),
+    Case("logaddexp.accumulate of many", lambda x: np.logaddexp.accumulate(np.tile(x, 30), axis=1), (array(2, 4),)),
     *[
         Case(f"{u.__name__}.at", at(u, REPEATED), (array(3), array(5, seed=1)))
         for u in (np.add, np.subtract, np.multiply, np.divide, np.maximum, np.minimum, np.power, np.logaddexp)
@@ -93,6 +96,31 @@ def test_at_with_mapped_places() -> None:
 
         found = ad.vmap(f)(x, places, v)
         np.testing.assert_allclose(found, np.stack([f(x[k], places[k], v[k]) for k in range(2)]))
+
+
+@pytest.mark.parametrize("n", [65, 66, 127, 128, 200])
+def test_running_results_of_many_rows(n: int) -> None:
+    x = np.random.default_rng(n).normal(size=(n, 2))
+    for ufunc in (np.logaddexp, np.hypot, np.fmin):
+        found = ad.jvp(lambda x, u=ufunc: u.accumulate(x), (x,), (x,))[0]
+        np.testing.assert_allclose(found, ufunc.accumulate(x), rtol=1e-14)
+
+
+def test_many_rows_take_few_operations() -> None:
+    x, starts = np.random.default_rng(0).normal(size=3000), np.arange(0, 3000, 3)
+    sums = ad.trace(lambda x: np.add.reduceat(x, starts))(x)
+    running = ad.trace(np.logaddexp.accumulate)(x)
+    assert len(sums.program.equations) < 10
+    assert len(running.program.equations) < 200
+
+
+def test_groups_that_are_arguments() -> None:
+    x = np.random.default_rng(0).normal(size=(9, 2))
+    sums = ad.jit(lambda x, starts: np.add.reduceat(x, starts))
+    for starts in ([0, 4, 5], [2, 3, 8], [5, 2, 2], [8, 0, 8]):
+        np.testing.assert_allclose(sums(x, np.array(starts)), np.add.reduceat(x, starts), rtol=1e-14)
+    with pytest.raises(IndexError):
+        sums(x, np.array([0, 4, 9]))
 
 
 def test_reductions_without_identity_refuse_as_numpy_does() -> None:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.numpy import reducing
+from adjoint.numpy.asking import settled
 from adjoint.numpy.dispatch import NO_VALUE, as_array, is_traced, normal_axes, normal_axis, refuse_plain_target
 from adjoint.numpy.indexing import getitem, updated
 from adjoint.numpy.inplace import settle
@@ -48,6 +49,8 @@ ASSOCIATIVE = {
     np.bitwise_xor,
     np.logical_xor,
 }
+
+LONGEST_CHAIN = 64  # rows that are taken one after another
 
 
 def reduce(
@@ -136,27 +139,60 @@ def accumulate(ufunc: Any, array: Any, axis: Any = 0, dtype: Any = None) -> Valu
     x = np.moveaxis(array, axis, 0)
     if x.shape[0] == 0:
         return np.copy(array)
+    if ufunc in ASSOCIATIVE and x.shape[0] > LONGEST_CHAIN:
+        return np.moveaxis(_running(ufunc, x), 0, axis)
     parts = [x[0]]
     for k in range(1, x.shape[0]):
         parts.append(ufunc(parts[-1], x[k]))
     return np.stack(parts, axis=axis)
 
 
+def _running(ufunc: Any, x: Value) -> Value:
+    """f over the rows up to each one, of an associative f: those of pairs of neighbors, and between them one more."""
+    n = x.shape[0]
+    if n == 1:
+        return x
+    odd = _running(ufunc, ufunc(x[0 : n - 1 : 2], x[1:n:2]))
+    even = ufunc(odd[: (n - 1) // 2], x[2:n:2])
+    mixed = np.reshape(np.stack([odd[: even.shape[0]], even], axis=1), (-1, *x.shape[1:]))
+    return np.concatenate([x[:1].astype(odd.dtype), mixed, odd[even.shape[0] :]])
+
+
 def reduceat(ufunc: Any, array: Any, indices: Any, axis: Any = 0, dtype: Any = None) -> Value:
     """ufunc.reduceat: the reduction of x[iₖ : iₖ₊₁], or x[iₖ] itself when the next index is not larger."""
     array = as_array(array)
     axis = normal_axis(axis, array.ndim)
-    positions = [int(i) for i in as_array(indices)]
-    n = array.shape[axis]
+    positions, n = as_array(indices), array.shape[axis]
+    x = np.moveaxis(array, axis, 0)
+    if ufunc is np.add and dtype is None and array.dtype.kind in "fc" and _divide(positions, n):
+        return np.moveaxis(_sum_groups(x, positions), 0, axis)
+    positions = [int(i) for i in positions]
     for position in positions:
         if not 0 <= position < n:
             raise IndexError(f"index {position} out-of-bounds in {ufunc.__name__}.reduceat [0, {n})")
-    x = np.moveaxis(array, axis, 0)
     parts = [
         reduce(ufunc, x[start : stop if stop > start else start + 1], 0, dtype)
         for start, stop in zip(positions, [*positions[1:], n], strict=True)
     ]
     return np.stack(parts, axis=axis)
+
+
+def _divide(positions: Value, n: int) -> bool:
+    """Whether positions cut n rows into groups, one behind the other."""
+    if positions.ndim != 1 or positions.dtype.kind not in "iu" or not positions.shape[0]:
+        return False
+    is_inside = (positions[0] >= 0) & (positions[-1] < n)
+    return settled(is_inside & np.all(positions[1:] > positions[:-1])) is True
+
+
+def _sum_groups(x: Value, starts: Value) -> Value:
+    """The sums of the rows from each start to the next: every row is added to that of its group."""
+    count = starts.shape[0]
+    begins = ScatterSum((x.shape[0],), np.dtype(np.int64), (("gather", 1),))(np.ones(count, np.int64), starts)
+    group = np.cumsum(begins) - 1  # -1 in front of the first start
+    in_one = np.reshape(group >= 0, (-1, *(1,) * (x.ndim - 1)))
+    shape = (count, *x.shape[1:])
+    return ScatterSum(shape, x.dtype, (("gather", 1),))(np.where(in_one, x, 0), np.maximum(group, 0))
 
 
 def at(ufunc: Any, a: Any, indices: Any, *operands: Any) -> None:
