@@ -129,3 +129,25 @@ def test_terms_that_are_infinite_at_the_start():
         lambda x: np.sum(x), np.zeros(2), method=optimize.ProximalGradient(proximal.log_barrier(2.0))
     )
     np.testing.assert_allclose(found.value, 2.0, atol=1e-6)
+
+
+def test_fista_converges_where_rounding_hides_how_the_value_falls():
+    # terms of ‖x‖² / γ cancel in f, so that its values tell less of a step than its gradients
+    draws = np.random.default_rng(0)
+    Q = np.linalg.qr(draws.normal(size=(5, 5)))[0]
+    H, b = Q * np.geomspace(1.0, 1e5, 5) @ Q.T, 3.0 * draws.normal(size=5)
+    f = lambda x: 0.5 * x @ H @ x - b @ x
+    method = optimize.FISTA(proximal.l1(0.3))
+    found = optimize.minimize(f, np.ones(5) / 5, method=method, tol=1e-8, max_iterations=20_000)
+    pulled = found.value - (H @ found.value - b)
+    soft = np.sign(pulled) * np.maximum(np.abs(pulled) - 0.3, 0.0)
+    assert found.status == "converged"
+    assert np.max(np.abs(found.value - soft)) < 2e-8
+
+    S, m = np.array([[1.2, 0.2, 0.0], [0.2, 2.2, 0.1], [0.0, 0.1, 3.2]]), np.array([0.6, 0.5, 0.7])
+    g = lambda w: 0.5 * w @ S @ w - m @ w
+    weights = optimize.minimize(g, np.ones(3) / 3, subject_to=sets.simplex(), tol=1e-13)
+    equations = np.block([[S, np.ones((3, 1))], [np.ones((1, 3)), np.zeros((1, 1))]])
+    assert weights.status == "converged"
+    assert weights.iterations < 100
+    np.testing.assert_allclose(weights.value, np.linalg.solve(equations, np.append(m, 1.0))[:3], rtol=0, atol=1e-12)

@@ -92,7 +92,7 @@ class BlockCoordinateDescent(Composite):
                 p = np.where(here, self.prox(problem, x - step * np.where(here, g, 0.0), step), x)
                 return (p, *problem.value_and_gradient(p), step)
 
-            enough = lambda t: accept_step(problem, f, g, t[0] - x, t[1], t[2], t[3])
+            enough = lambda t: accept_step(problem, x, f, g, t[0], t[1], lambda: t[2], t[3])
             goes_on = lambda t: both(no(enough(t)), t[4] < TRIALS)
             trial = (*at(np.take(steps, block)), np.int64(0))
             p, f_new, g_new, step, tries = problem.loop(goes_on, lambda t: (*at(0.5 * t[3]), t[4] + 1), trial)

@@ -18,7 +18,7 @@ from adjoint.optimize.setting import Setting
 from adjoint.optimize.statuses import CONVERGED, NOT_FINITE, RUNNING, UNBOUNDED
 from adjoint.program.types import Value
 
-__all__ = ["Composite", "accept_step", "first_step", "judge_measure", "read_term"]
+__all__ = ["Composite", "accept_step", "first_step", "judge_measure", "read_term", "rounding"]
 
 
 def read_term(title: str, term: Any) -> Term:
@@ -80,6 +80,9 @@ class Composite:
 
     def residual(self, problem: Problem, v: Value, g: Value, step: Any) -> Value:
         """‖v - prox(v - γ g)‖∞ / γ: zero at a minimum, for every γ."""
+        size = np.max(np.abs(g))
+        seen = np.sqrt(problem.eps) * np.max(np.abs(v)) / either(size > 0, size, 1.0 + 0 * size)
+        step = np.maximum(step, np.minimum(1.0, seen))  # v - γ g is another point than v
         return np.max(np.abs(v - self.prox(problem, v - step * g, step))) / step
 
     def conditions(self, setting: Setting) -> Callable[..., Any]:
@@ -121,13 +124,24 @@ def first_step(problem: Problem, x: Value, g: Value) -> Value:
     return either(good, 1.0 / either(good, curvature, 1.0 + 0 * curvature), 1.0 + 0 * size)
 
 
-def accept_step(problem: Problem, f: Value, g: Value, d: Value, new: Value, g_new: Value | None, step: Value) -> Any:
-    """f(x + d) ≤ f + ⟨g, d⟩ + ‖d‖² / 2γ; where rounding hides ‖d‖² / 2γ, ⟨g⁺ - g, d⟩ ≤ ‖d‖² / γ stands for it."""
-    square = np.vdot(d, d)
-    blur = 100.0 * problem.eps * np.abs(f)
-    bound = f + np.vdot(g, d) + square / (2.0 * step)
+def rounding(problem: Problem, x: Value, f: Value, step: Value) -> Value:
+    """How much of a difference of two values of f near x is rounding: terms of ‖x‖² / γ may cancel in f."""
+    return problem.eps * (100.0 * np.abs(f) + 2.0 * np.vdot(x, x) / step)
+
+
+def accept_step(problem: Problem, x: Value, f: Value, g: Value, p: Value, new: Value, g_new: Any, step: Value) -> Any:
+    """f(p) ≤ f + ⟨g, d⟩ + ‖d‖² / 2γ with d = p - x.
+
+    Where rounding hides ‖d‖² / 2γ, ⟨g⁺ - g, d⟩ ≤ ‖d‖² / γ stands for it. `g_new` gives g⁺, and is called only there; without it values that rounding may have made pass.
+    """
+    d = p - x
+    square, blur = np.vdot(d, d), rounding(problem, x, f, step)
+    by_value = both(np.isfinite(new), new <= f + np.vdot(g, d) + square / (2.0 * step) + blur)
     if g_new is None:
-        return both(np.isfinite(new), new <= bound + blur)
-    tells = square / (2.0 * step) > blur
-    right = either(tells, new <= bound, np.vdot(g_new - g, d) <= square / step)
-    return both(both(np.isfinite(new), np.all(np.isfinite(g_new))), right)
+        return by_value
+
+    def by_gradient() -> Any:
+        change = np.vdot(g_new() - g, d)
+        return both(np.isfinite(new), both(np.isfinite(change), change <= square / step))
+
+    return problem.when(square / (2.0 * step) > 10.0 * blur, lambda: by_value, by_gradient)

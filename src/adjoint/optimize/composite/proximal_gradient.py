@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from adjoint.linear.solvers.iteration import both, either, no
-from adjoint.optimize.composite.objective import Composite, accept_step, first_step, judge_measure
+from adjoint.optimize.composite.objective import Composite, accept_step, first_step, judge_measure, rounding
 from adjoint.optimize.iteration import as_code
 from adjoint.optimize.problem import Problem
 from adjoint.optimize.statuses import LINE_SEARCH_FAILED, NO_PROGRESS, RUNNING
@@ -62,7 +62,7 @@ class _Plain(Composite):
 
         def enough(now: Any) -> Any:
             p, f_new, g_new, step, _ = now
-            return accept_step(problem, f, g, p - x, f_new, g_new, step)
+            return accept_step(problem, x, f, g, p, f_new, lambda: g_new, step)
 
         def shorten(now: Any) -> Any:
             step = 0.5 * now[3]
@@ -159,11 +159,11 @@ class FISTA(Composite):
         p, value, step, good, moved = self._advance(problem, y, state.step)
         if self.restart:
             uphill = np.vdot(y - p, p - x) > 0
-            worse = both(state.t > 1.0, np.logical_or(no(value <= state.value), no(good)))
+            blur = rounding(problem, x, state.value, state.step)
+            worse = both(state.t > 1.0, np.logical_or(no(value <= state.value + blur), no(good)))
             p, value, step, good, moved = problem.when(
                 worse, lambda: self._advance(problem, x, step), lambda: (p, value, step, good, moved)
             )
-            blur = 100.0 * problem.eps * np.abs(state.value)
             stuck = both(worse, no(value <= state.value + blur))
             t = either(np.logical_or(worse, uphill), 1.0 + 0 * t, t)
             # what a search found far away need not hold here; where rounding decides, it is left alone
@@ -195,7 +195,9 @@ class FISTA(Composite):
         p, f_new = at(step)
         if self.step_size is not None:
             return p, f_new + self.omega(problem, p), step, np.isfinite(f_new), y - p
-        enough = lambda now: accept_step(problem, f, g, now[0] - y, now[1], None, now[2])
+
+        def enough(now: Any) -> Any:
+            return accept_step(problem, y, f, g, now[0], now[1], lambda: problem.gradient(now[0]), now[2])
 
         def shorten(now: Any) -> Any:
             return (*at(0.5 * now[2]), 0.5 * now[2], now[3] + 1)

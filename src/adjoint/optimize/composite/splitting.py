@@ -132,7 +132,7 @@ class ThreeOperatorSplitting(_Split):
 
         now = (*at(state.step), np.int64(0))
         if self.step_size is None:
-            enough = lambda now: accept_step(problem, f, g, now[0] - x, now[1], None, now[2])
+            enough = lambda now: accept_step(problem, x, f, g, now[0], now[1], None, now[2])
             goes_on = lambda now: both(no(enough(now)), now[3] < TRIALS)
             now = problem.loop(goes_on, lambda now: (*at(0.5 * now[2]), now[3] + 1), now)
         p, _, step, _ = now
