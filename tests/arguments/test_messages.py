@@ -21,6 +21,10 @@ def f(x: Any) -> Any:
     return np.sum(x**2)
 
 
+def nothing(x: Any) -> Any:
+    _ = 2 * x  # its return is missing
+
+
 def rule(**rules: Any) -> Any:
     return ad.custom_rule(**rules)(lambda a, b: a * b)
 
@@ -58,6 +62,8 @@ RESULTS: list[tuple[Callable[[], Any], type, str]] = [
     (lambda: ad.grad(f, has_aux=True)(X), TypeError, "returned a float64[]. Return value, aux, or leave has_aux out."),
     (lambda: ad.grad(lambda p: f(p["x"]))({"x": X, "name": "m"}), TypeError, "p['name'] is a str"),
     (lambda: ad.grad(f)([1.0, 2.0]), TypeError, "A list is a container of numbers and arrays, not an array"),
+    (lambda: ad.grad(lambda x: nothing(x) * x)(1.0), TypeError, "'NoneType' and a traced array. One of them is None"),
+    (lambda: ad.scan(lambda c, x: (c + nothing(x), None), 0.0, X), TypeError, "a traced array and 'NoneType'. One of"),
     (lambda: ad.vjp(f, X)[1](X), ValueError, "a cotangent that of the result"),
     (lambda: ad.vjp(f, X)[1](1.0, 2.0), TypeError, "pullback((u, v))"),
     (lambda: ad.jvp(f, (X,), (np.ones(2),)), ValueError, "A tangent has the shape of its argument"),
@@ -169,6 +175,12 @@ def test_errors_of_the_users_own_are_left_alone() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:the matrix subclass")
+def test_words_are_added_once_where_calls_stand_inside_each_other() -> None:
+    with pytest.raises(TypeError) as caught:
+        adjoint.optimize.minimize(lambda x: np.sum((x - 1.5) ** 2), [1.0, 2.0])
+    assert str(caught.value).count("container of numbers") == 1
+
+
 def test_names_begin_sentences_as_they_are_written() -> None:
     with pytest.raises(TypeError, match=r"lost\. np\.matrix gives"):
         ad.grad(lambda x: np.sum(np.matrix(x)))(A)

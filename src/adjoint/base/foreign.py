@@ -226,7 +226,8 @@ def explained(error: Exception) -> Exception | None:
     last = entries[users[-1]]
     line = describe(Location(last.tb_frame.f_code, last.tb_lasti))
     holds_traced = asked is not None and any(_holds_traced(e.tb_frame) for e in inside)
-    if isinstance(error, TypeError) and (holds_traced or (not is_reported and re.search(_TRACER, str(error)))):
+    is_obscure = not is_reported and re.search(_TRACER, str(error)) and not is_missing_operand(str(error))
+    if isinstance(error, TypeError) and (holds_traced or is_obscure):
         who = asked or "A function that is not written in Python"
         return TraceError(
             f"{who} was given a traced value, at {line}, and takes plain arrays only ({error}). "
@@ -237,6 +238,11 @@ def explained(error: Exception) -> Exception | None:
         if note not in getattr(error, "__notes__", ()):
             error.add_note(note)
     return None
+
+
+def is_missing_operand(said: str) -> bool:
+    """Whether Python says that an operator was given None, as by a function without a return."""
+    return said.startswith("unsupported operand type(s) for ") and "'NoneType'" in said
 
 
 def _entries(traceback: TracebackType | None) -> Iterator[TracebackType]:
@@ -264,6 +270,6 @@ def _holds_traced(frame: FrameType) -> bool:
 explainers.append(explained)
 
 __all__ = [
-    "asking_function", "deciding_function", "explained", "is_deciding", "is_operator_of_sparse", "is_refusal",
-    "numpys_function", "numpys_word", "remember_refusal",
+    "asking_function", "deciding_function", "explained", "is_deciding", "is_missing_operand", "is_operator_of_sparse",
+    "is_refusal", "numpys_function", "numpys_word", "remember_refusal",
 ]  # fmt: skip

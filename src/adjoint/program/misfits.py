@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.base.errors import AdjointError, ShapeError
+from adjoint.base.foreign import is_missing_operand
 from adjoint.base.source import Location, describe, explainers, is_library
 from adjoint.program.op import Op
 from adjoint.program.types import ArrayType, type_of
@@ -27,13 +28,26 @@ def explain_misfit(error: Exception) -> Exception | None:
     return None if better is None else better.with_traceback(error.__traceback__)
 
 
+def _about_operands(said: str) -> Exception | None:
+    """What Python says where an operator is given a container, or nothing at all."""
+    remedy = None
+    if (match := re.search(_CONTAINERS, said)) is not None:
+        remedy = (
+            f"A {match[1]} is a container of numbers and arrays, not an array: pass np.array(…), or use np.stack "
+            "inside the function."
+        )
+    elif is_missing_operand(said):
+        said = re.sub(r"'\w+Tracer'", "a traced array", said)
+        remedy = "One of them is None: is the return of a function missing?"
+    if remedy is None or remedy in said:  # calls of this library stand inside each other: one of them has said it
+        return None
+    return TypeError(f"{said.removesuffix('.')}. {remedy}")
+
+
 def _explained(error: Exception) -> Exception | None:
     """The error with the operation, the types of its arguments and the user's line; None when it is about others."""
-    if type(error) is TypeError and (match := re.search(_CONTAINERS, str(error))) is not None:
-        return TypeError(
-            f"{str(error).removesuffix('.')}. A {match[1]} is a container of numbers and arrays, not an array: pass "
-            "np.array(…), or use np.stack inside the function."
-        )
+    if type(error) is TypeError:
+        return _about_operands(str(error))
     if type(error) is ShapeError:
         return _with_line(error)
     if isinstance(error, AdjointError) or type(error) not in (ValueError, np.linalg.LinAlgError):
