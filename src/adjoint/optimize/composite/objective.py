@@ -132,7 +132,8 @@ def rounding(problem: Problem, x: Value, f: Value, step: Value) -> Value:
 def accept_step(problem: Problem, x: Value, f: Value, g: Value, p: Value, new: Value, g_new: Any, step: Value) -> Any:
     """f(p) ≤ f + ⟨g, d⟩ + ‖d‖² / 2γ with d = p - x.
 
-    Where rounding hides ‖d‖² / 2γ, ⟨g⁺ - g, d⟩ ≤ ‖d‖² / γ stands for it. `g_new` gives g⁺, and is called only there; without it values that rounding may have made pass.
+    Where rounding hides ‖d‖² / 2γ, ⟨g⁺ - g, d⟩ ≤ ‖d‖² / γ stands for it. `g_new` gives g⁺, and is called only there;
+    without it values that rounding may have made pass.
     """
     d = p - x
     square, blur = np.vdot(d, d), rounding(problem, x, f, step)
