@@ -11,7 +11,7 @@ from adjoint.numpy.dispatch import as_array, constant, implements, is_traced, no
 from adjoint.numpy.inplace import arranged, layout
 from adjoint.numpy.shaping import axis_order, convert
 from adjoint.ops.arrays.rearrange import inverse_permutation
-from adjoint.program.types import Value, result_dtype, type_of
+from adjoint.program.types import Value
 
 
 def _like(a: Any, dtype: Any, shape: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
@@ -93,8 +93,8 @@ def linspace(
     num = operator.index(num)
     if num < 0:
         raise ValueError(f"Number of samples, {num}, must be non-negative.")
-    start, stop = as_array(start), as_array(stop)
-    wide = result_dtype(type_of(start), type_of(stop), type_of(1.0))
+    kinds = [v if type(v) in (bool, int, float, complex) else as_array(v).dtype for v in (start, stop)]
+    start, stop, wide = as_array(start), as_array(stop), np.result_type(*kinds, 1.0)
     start, stop = convert(start, wide), convert(stop, wide)
     parts = num - 1 if endpoint else num
     ndim = np.broadcast(np.empty(start.shape), np.empty(stop.shape)).ndim

@@ -12,6 +12,7 @@ import numpy as np
 from adjoint.base.errors import ControlFlowError, ShapeError
 from adjoint.numpy.dispatch import as_array, implements, normal_axis
 from adjoint.numpy.inplace import laid_out
+from adjoint.numpy.shaping import convert
 from adjoint.ops.arrays.contract import adjoint_matrix
 from adjoint.ops.elementwise.select import StopGradient
 from adjoint.ops.linalg.decompose import QR, Cholesky, Elimination
@@ -205,7 +206,7 @@ def lstsq(a: Value, b: Value, rcond: Any = None) -> tuple[Value, Value, Value, V
         residuals = np.where(full, residuals, np.nan) if known is None else residuals
     else:
         residuals = np.zeros(0, s.dtype)
-    return (np.squeeze(x, -1) if b.ndim == 1 else x), residuals, rank, s
+    return (np.squeeze(x, -1) if b.ndim == 1 else x), residuals, convert(rank, np.int32), s
 
 
 @implements(np.linalg.matrix_power)

@@ -107,7 +107,9 @@ def _difference(f: Value, axis: int, h: Value, edge_order: int) -> Value:
         first = -(2 * a + b) / (a * (a + b)) * f[0:1] + (a + b) / (a * b) * f[1:2] - a / (b * (a + b)) * f[2:3]
         a, b = steps[-2:-1], steps[-1:]
         last = b / (a * (a + b)) * f[-3:-2] - (b + a) / (a * b) * f[-2:-1] + (2 * b + a) / (b * (a + b)) * f[-1:]
-    return np.moveaxis(np.concatenate([first, inside, last]), 0, axis)
+    z = np.concatenate([first, inside, last])
+    z = convert(z, f.dtype) if z.dtype.kind == f.dtype.kind else z  # not of the coordinates
+    return np.moveaxis(z, 0, axis)
 
 
 @implements(np.trapezoid)

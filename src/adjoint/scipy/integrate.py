@@ -44,7 +44,8 @@ def __dir__() -> list[str]:
 
 def _positions(call: str, x: Any, y: Value, axis: int) -> Value:
     """The points of the samples, with as many axes as y: given for one axis, or for all samples."""
-    x = floating(x)
+    x = array(x)
+    x = x if x.dtype.kind in "fc" else x.astype(np.finfo(y.dtype).dtype)
     if x.ndim == 1:
         x = np.reshape(x, tuple(-1 if j == axis % y.ndim else 1 for j in range(y.ndim)))
     if x.ndim != y.ndim or x.shape[axis] != y.shape[axis]:
@@ -55,11 +56,16 @@ def _positions(call: str, x: Any, y: Value, axis: int) -> Value:
     return x
 
 
+def _step(dx: Any) -> Any:
+    """The distance of samples; a number of Python's stays one, which does not change their type."""
+    return dx if type(dx) in (int, float) else floating(dx)
+
+
 @for_traced(_theirs)
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Value:
     """∫ y dx by the trapezoidal rule, Σ hᵢ (yᵢ + yᵢ₊₁) / 2."""
     y = floating(y)
-    h = floating(dx) if x is None else np.diff(_positions("trapezoid", x, y, axis), axis=axis)
+    h = _step(dx) if x is None else np.diff(_positions("trapezoid", x, y, axis), axis=axis)
     return np.sum(h * (along(y, axis, 1) + along(y, axis, None, -1)) / 2.0, axis=axis)
 
 
@@ -69,7 +75,7 @@ def cumulative_trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1, i
     y = floating(y)
     if y.shape[axis] == 0:
         raise ValueError("At least one point is required along `axis`.")
-    h = floating(dx) if x is None else np.diff(_positions("cumulative_trapezoid", x, y, axis), axis=axis)
+    h = _step(dx) if x is None else np.diff(_positions("cumulative_trapezoid", x, y, axis), axis=axis)
     z = np.cumsum(h * (along(y, axis, 1) + along(y, axis, None, -1)) / 2.0, axis=axis)
     if initial is None:
         return z

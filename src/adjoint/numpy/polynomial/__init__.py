@@ -116,8 +116,8 @@ def converted(numpys: Callable[..., Any], c: Any) -> Value:
 
 def value_from_roots(x: Any, r: Any, tensor: bool = True) -> Value:
     """Π (x - rᵢ)."""
-    x, r = as_array(x), series.coefficients(r)
-    r = _numpy.reshape(r, r.shape + (1,) * x.ndim) if tensor else r
+    x, r = series.point(x), series.coefficients(r)
+    r = _numpy.reshape(r, r.shape + (1,) * _numpy.ndim(x)) if tensor else r
     return _numpy.prod(x - r, axis=0)
 
 

@@ -34,6 +34,22 @@ def coefficients(c: Any) -> Value:
     return convert(c, np.float64) if c.dtype.kind in "biu" else c
 
 
+def point(x: Any) -> Value:
+    """An array of points; a number of Python's stays one, which does not change the type of coefficients."""
+    return x if type(x) in (int, float, complex) else as_array(x)
+
+
+def _in_type_of(c: Value, factors: Any) -> Any:
+    """Plain numbers in the precision of coefficients."""
+    return np.asarray(factors, np.finfo(c.dtype).dtype)
+
+
+def _scaled(c: Value, scl: Any) -> Value:
+    """c times a number, in the precision of c, as NumPy does it in place."""
+    z = c * scl
+    return convert(z, c.dtype) if z.dtype.kind == c.dtype.kind else z
+
+
 def _trimmed(c: Value) -> Value:
     """Without zeros of the highest degrees, as far as they are known."""
     return without_leading_zeros(c, -1)
@@ -41,9 +57,9 @@ def _trimmed(c: Value) -> Value:
 
 def value(rule: Recurrence, x: Any, c: Any, tensor: bool = True) -> Value:
     """Clenshaw: sₖ = cₖ + (x - bₖ)/aₖ sₖ₊₁ - gₖ₊₁/aₖ₊₁ sₖ₊₂, and s₀ is the value."""
-    x, c = as_array(x), coefficients(c)
+    x, c = point(x), coefficients(c)
     if tensor:
-        c = np.reshape(c, c.shape + (1,) * x.ndim)
+        c = np.reshape(c, c.shape + (1,) * np.ndim(x))
     return sum_up(rule, x, c)
 
 
@@ -121,7 +137,7 @@ def times_x(rule: Recurrence, c: Any) -> Value:
     """x times a series."""
     c = coefficients(c)
     degrees = np.arange(c.shape[0], dtype=float)
-    a, b, g = (f(degrees) * np.ones_like(degrees) for f in rule)
+    a, b, g = (_in_type_of(c, f(degrees) * np.ones_like(degrees)) for f in rule)
     z = np.pad(a * c, (1, 0))
     if np.any(b):
         z = z + np.pad(b * c, (0, 1))
@@ -219,7 +235,7 @@ def derivative(numpys: Callable[..., Any], c: Any, m: Any = 1, scl: Any = 1, axi
     n = c.shape[axis]
     if m >= n:
         return np.take(c, [0], axis=axis) * 0
-    return linear(numpys(np.eye(n), m), c, axis) * scl**m if m else c
+    return _scaled(linear(numpys(np.eye(n), m), c, axis), scl**m) if m else c
 
 
 def integral(
@@ -243,7 +259,7 @@ def integral(
     c = np.moveaxis(c, axis, 0)
     for i in range(m):
         constant = constants[i] if i < len(constants) else 0
-        c = c * scl
+        c = _scaled(c, scl)
         if c.shape[0] == 1 and settled(np.all(np.equal(c[0], 0))):
             c = c + constant
             continue
@@ -283,8 +299,8 @@ def companion(numpys: Callable[..., Any], c: Any) -> Value:
     n = c.shape[0]
     if n < 2:
         raise ValueError("Series must have maximum degree of at least 1.")
-    fixed = numpys([*np.zeros(n - 1), 1.0])
-    factors = numpys(np.ones(n))[:, -1] - fixed[:, -1]
+    fixed = _in_type_of(c, numpys([*np.zeros(n - 1), 1.0]))
+    factors = _in_type_of(c, numpys(np.ones(n)))[:, -1] - fixed[:, -1]
     column = np.expand_dims(factors * (c[:-1] / c[-1]), 1)
     return np.concatenate([fixed[:, :-1] + 0 * column, fixed[:, -1:] + column], axis=1)
 
