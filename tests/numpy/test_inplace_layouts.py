@@ -111,3 +111,46 @@ def test_a_program_that_depends_on_no_layout_is_made_once() -> None:
     for lie in LYING.values():
         compiled(lie(SMALL))
     assert len(compiled.report().specializations) == 1
+
+
+ORDERED = {
+    "ascontiguousarray": np.ascontiguousarray,
+    "asfortranarray": np.asfortranarray,
+    "asarray in C order": lambda a: np.asarray(a, order="C"),
+    "asarray in Fortran's order": lambda a: np.asarray(a, order="F"),
+    "asarray in any order": lambda a: np.asarray(a, order="A"),
+    "asanyarray": lambda a: np.asanyarray(a, order="F"),
+    "array": lambda a: np.array(a, order="F"),
+    "array that copies if needed": lambda a: np.array(a, order="F", copy=None),
+    "array with more axes": lambda a: np.array(a, order="F", copy=None, ndmin=3),
+    "astype": lambda a: a.astype(float, order="F", copy=False),
+    "astype of another": lambda a: a.astype(complex, order="F").real,
+}
+VIEWS = {
+    "itself": lambda a: a,
+    "transposed": lambda a: a.T,
+    "reversed": lambda a: a[:, ::-1],
+    "column": lambda a: a[:, 1],
+    "row": lambda a: a[1],
+    "part": lambda a: a[:, :2],
+}
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("name", ORDERED)
+def test_an_order_that_is_asked_for_may_take_a_copy(name, view) -> None:
+    def f(x):
+        a = x * 1.0
+        z = ORDERED[name](VIEWS[view](a))
+        z[..., 0] = 7.0 * z[..., 0] + 1.0
+        return a * 2.0, z * 3.0, z.ravel("K")
+
+    x = np.random.default_rng(0).normal(size=(3, 4))
+    for way in (f, ad.jit(f), lambda x: ad.jvp(f, (x,), (x,))[0], lambda x: [v[0] for v in ad.vmap(f)(x[None])]):
+        for found, expected in zip(way(x), f(x), strict=True):
+            np.testing.assert_array_equal(found, expected)
+
+
+def test_an_order_that_takes_a_copy_where_none_is_allowed() -> None:
+    with pytest.raises(ValueError, match="copy=False"):
+        ad.jit(lambda x: np.array(x.T, order="C", copy=False))(SMALL)

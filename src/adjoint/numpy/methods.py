@@ -16,7 +16,7 @@ from adjoint.numpy.dispatch import as_array, constant, give, normal_axis, refuse
 from adjoint.numpy.flat import Flat
 from adjoint.numpy.indexing import getitem, updated
 from adjoint.numpy.inplace import arranged, layout, overwrite
-from adjoint.numpy.shaping import axis_order, convert
+from adjoint.numpy.shaping import axis_order, convert, in_order
 from adjoint.ops.arrays.rearrange import Complex
 from adjoint.ops.conversions import ask
 from adjoint.program.journal import content
@@ -70,10 +70,11 @@ def astype(
     if not np.can_cast(self.dtype, dtype, casting):  # type: ignore[arg-type]
         raise TypeError(f"Cannot cast array data from {self.dtype} to {dtype} according to the rule {casting!r}")
     if self.dtype == dtype:
-        return copied(self, order) if copy else self
+        return copied(self, order) if copy else in_order(self, order)
     if self.dtype.kind == "c" and dtype.kind not in "cb":
         warn_user("Casting complex values to real discards the imaginary part", np.exceptions.ComplexWarning)
-    return convert(self, dtype)
+    z = convert(self, dtype)
+    return z if order == "K" else arranged(z, axis_order(z, order))
 
 
 def copied(self: Tracer, order: str = "C") -> Value:

@@ -25,7 +25,7 @@ from adjoint.numpy.array_api import check_device
 from adjoint.numpy.creating import filled, kaiser
 from adjoint.numpy.dispatch import as_array, constant, guarded, is_traced, refuse_keywords
 from adjoint.numpy.settings import with_settings
-from adjoint.numpy.shaping import convert
+from adjoint.numpy.shaping import convert, in_order
 from adjoint.numpy.vectorizing import vectorize
 from adjoint.ops.operators import GENERAL, find_function
 from adjoint.program.trace import Tracer, live_trace
@@ -76,8 +76,10 @@ def array(
     x = _stacked(object)
     x = x if dtype is None else convert(x, dtype)
     if x is object and copy:
-        x = x.copy()  # of the innermost transformation, whose values can be assigned into it
-    elif x is not object and copy is False:
+        x = x.copy(order)  # of the innermost transformation, whose values can be assigned into it
+    elif isinstance(x, Tracer):
+        x = in_order(x, order)
+    if x is not object and copy is False:
         raise ValueError(
             f"adjoint.numpy.array was asked for {describe_input(object, dtype)} with copy=False, at "
             f"{describe(here())}, which takes a copy. Use copy=None to copy only where it is needed."
@@ -110,7 +112,7 @@ def asarray(
     """An array as it is (a plain array stays plain, as nothing is copied); lists and numbers as `array` makes them."""
     check_device("adjoint.numpy.asarray", device)
     is_array = isinstance(a, Tracer) or (type(a) is np.ndarray and order is None)
-    if is_array and not copy and (dtype is None or a.dtype == np.dtype(dtype)):
+    if is_array and not copy and order in (None, "K") and (dtype is None or a.dtype == np.dtype(dtype)):
         return a
     return array(a, dtype, copy=copy, order="K" if order is None else order, like=like)
 
@@ -126,12 +128,12 @@ def asanyarray(
 
 
 def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Value:
-    """np.ascontiguousarray; a traced value has no layout."""
+    """np.ascontiguousarray."""
     return np.atleast_1d(asarray(a, dtype, "C", like=like))
 
 
 def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> Value:
-    """np.asfortranarray; a traced value has no layout."""
+    """np.asfortranarray."""
     return asarray(a, dtype, "F", like=like)
 
 

@@ -81,6 +81,17 @@ def axis_order(a: Value, order: str | None) -> tuple[int, ...] | None:
     return None if axes == tuple(range(ndim)) else axes
 
 
+def in_order(a: Tracer, order: str | None) -> Value:
+    """A traced array itself where it lies in the order "C" or "F" that is asked for, otherwise a copy that does."""
+    if order in (None, "A", "K"):
+        return a
+    axes, strides = axis_order(a, order), layout(a)
+    if strides is None:
+        reason = f"an array in order {order!r}, and whether NumPy makes a copy of it is not known here"
+        return doubtful(arranged(a, axes), a, reason)
+    return arranged(a, axes)
+
+
 @implements(np.reshape)
 def reshape(a: Value, shape: Any, order: str = "C", *, copy: bool | None = None) -> Value:
     if not isinstance(a, Tracer):
