@@ -115,3 +115,19 @@ def test_options_are_looked_at():
 def test_an_affine_function_is_no_operator(method):
     with pytest.raises(NotLinear, match="zero to zero"):
         method(lambda v: 2 * v + 1, np.ones(3))
+
+
+@pytest.mark.parametrize(
+    "facts, status",
+    [((), "singular"), (("positive definite",), "not positive"), (("lower triangular",), "singular")],
+)
+def test_a_singular_matrix_of_a_batch_is_one_for_itself(facts, status):
+    f = lambda d: linear.solve(np.diag(np.stack([d, 1.0 + 0 * d])), np.ones(2), *facts)
+    total = lambda d: np.sum(f(d).value)
+    given = np.array([1.0, 0.0, 2.0])
+    for change in (lambda g: g, ad.jit):
+        found = change(ad.vmap(f))(given)
+        np.testing.assert_allclose(found.value, [[1.0, 1.0], [np.nan, np.nan], [0.5, 1.0]], rtol=1e-12)
+        assert list(found.status) == ["converged", status, "converged"]
+        np.testing.assert_allclose(change(ad.vmap(ad.grad(total)))(given), [-1.0, np.nan, -0.25], rtol=1e-12)
+    assert ad.jit(f)(0.0).status == f(0.0).status == status

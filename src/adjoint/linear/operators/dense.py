@@ -14,12 +14,13 @@ import numpy as np
 from adjoint.base.errors import ShapeError
 from adjoint.linear.operators.facts import Facts
 from adjoint.ops.arrays.contract import adjoint_matrix
+from adjoint.ops.linalg.decompose import LU, Cholesky
 from adjoint.ops.linalg.matrices import factor_dtype, hermitian
-from adjoint.program.trace import Tracer
+from adjoint.program.trace import Tracer, bind
 from adjoint.program.types import Value, type_of
 from adjoint.scipy import linalg
 
-__all__ = ["METHODS", "method_for", "solve_dense"]
+__all__ = ["METHODS", "method_for", "solve_dense", "solve_or_nan"]
 
 TRACED: Any = Tracer  # as Any: a test against it leaves the value what it was to the type checker
 METHODS = ("diagonal", "triangular", "orthonormal", "tridiagonal", "cholesky", "lu", "qr")
@@ -71,6 +72,29 @@ def solve_dense(a: Value, b: Value, facts: Facts = frozenset(), method: str | No
     if method == "lu":
         return linalg.solve(a, b)
     return _least_squares(a, b)
+
+
+def solve_or_nan(a: Value, b: Value, facts: Facts = frozenset(), method: str | None = None) -> Value:
+    """The same, with NaN where that raises, since a is singular or not definite; in a batch for that element alone.
+
+    Derivatives are NaN there, too.
+    """
+    name = method_for(facts, a.shape) if method is None else method
+    if name == "cholesky" and a.shape[0] == a.shape[1]:
+        sign = -1 if "negative definite" in facts else 1
+        factor = bind(Cholesky(checked=False), hermitian(sign * a))
+        return sign * linalg.cho_solve((factor, True), b)
+    if name == "triangular" and "unit diagonal" not in facts:
+        is_singular = np.any(np.diagonal(a) == 0)
+        a = a + np.where(is_singular, np.nan, 0.0).astype(a.dtype) * np.eye(a.shape[0], dtype=a.dtype)
+    if name == "tridiagonal" and a.shape[0] < 3:
+        name = method = "lu"
+    if name != "lu" or a.shape[0] != a.shape[1]:
+        return solve_dense(a, b, facts, method)
+    packed, _, _ = bind(LU(), a)
+    is_singular = np.any(np.diagonal(packed) == 0)
+    x = solve_dense(np.where(is_singular, np.eye(a.shape[0], dtype=a.dtype), a), b, facts, method)
+    return x + np.sum(a) * np.where(is_singular, np.nan, 0.0).astype(a.dtype)
 
 
 _FORMS: dict[str, tuple[str, Any]] = {

@@ -10,16 +10,15 @@ import numpy as np
 from adjoint import tree
 from adjoint.base.errors import ShapeError
 from adjoint.base.source import user_facing
-from adjoint.linear.operators.dense import METHODS
+from adjoint.linear.operators.dense import METHODS, solve_or_nan
 from adjoint.linear.operators.facts import Facts, deduce, read
 from adjoint.linear.operators.maps import LinearMap
 from adjoint.linear.operators.operator import element, is_sparse
 from adjoint.linear.operators.structures import Matrix, matrix
-from adjoint.linear.solvers.iteration import either, norm
+from adjoint.linear.solvers.iteration import TRACED, either, norm
 from adjoint.linear.solvers.least_squares import lsmr
 from adjoint.linear.solvers.methods import bicgstab, cg, gmres, minres
 from adjoint.linear.solvers.solution import CONVERGED, NOT_POSITIVE, SINGULAR, Solution
-from adjoint.program.trace import Tracer
 
 __all__ = ["ITERATIVE", "choose", "is_iterative", "name_methods", "solve"]
 
@@ -120,15 +119,23 @@ def _direct(A: Any, b: Any, claims: Facts, method: str | None) -> Solution:
                          "over the columns, or A.solve(b) of a LinearMap.")  # fmt: skip
     b = A.range.checked(b, "solve: b")
     name = A.method if method is None else method
+    is_dense = method is not None or not A.is_structured
+    is_traced = any(isinstance(v, TRACED) for v in (*tree.leaves(A), *tree.leaves(b)))
     try:
-        x = A.solve(b, method)
+        if is_dense and is_traced:
+            x = A.domain.unravel(solve_or_nan(A.to_dense(), A.range.ravel(b), A.facts, method))
+        else:
+            x = A.solve(b, method)
     except np.linalg.LinAlgError:
+        if is_traced:  # one element of a batch is no reason for NaN in all
+            raise
         nan = A.domain.unravel(np.full(A.domain.size, np.nan, A.domain.dtype))
         code = NOT_POSITIVE if name == "cholesky" else SINGULAR
         return Solution(nan, np.int64(code), np.int64(0), np.float64(np.nan), np.float64(0), np.float64(0), None, name)
     right = A.range.ravel(b)
     residual = norm(right - A.range.ravel(A(x)))
     target = float(np.finfo(right.dtype).eps) ** 0.5 * norm(right) if A.is_square else np.inf + 0 * residual
-    code = either(residual <= target, CONVERGED, SINGULAR)  # NaN is neither
-    code = np.int64(code) if not isinstance(code, Tracer) else code
+    failed = either(np.isnan(residual), NOT_POSITIVE, SINGULAR) if name == "cholesky" else SINGULAR
+    code = either(residual <= target, CONVERGED, failed)  # NaN is neither
+    code = np.int64(code) if not isinstance(code, TRACED) else code
     return Solution(x, code, np.int64(0), residual, target, 0 * residual, None, name)
