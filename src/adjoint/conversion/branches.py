@@ -20,6 +20,7 @@ from adjoint.base.loading import deferred
 from adjoint.conversion.catching import is_trying
 from adjoint.conversion.joining import NoBlock, fit, join_types, strong, weak_type_of, weaken
 from adjoint.conversion.log import Container
+from adjoint.conversion.outgrowing import bound_of, is_int, set_bound
 from adjoint.conversion.questions import as_truth, becomes_branch
 from adjoint.conversion.regions import Region, Traced, keep_write, trace_region
 from adjoint.conversion.remarks import first_sentence, remark
@@ -245,7 +246,10 @@ class Branch:
         number = len(self.columns)
         self.columns.append((x, y))
         self.kinds.append(kind)
-        return lambda chosen: weaken(chosen[number], kind)
+        if not is_int(kind):
+            return lambda chosen: weaken(chosen[number], kind)
+        bound = max(bound_of(x), bound_of(y))
+        return lambda chosen: set_bound(weaken(chosen[number], kind), bound)
 
     def _is_inner(self, value: Value) -> bool:
         return any(value is w for side in self.sides for w in side.outputs if isinstance(w._trace, Region))

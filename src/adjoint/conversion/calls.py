@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import os
 from collections.abc import Callable
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
@@ -13,6 +14,7 @@ import numpy as np
 from adjoint.base.config import config
 from adjoint.base.loading import deferred
 from adjoint.base.source import is_library
+from adjoint.conversion.advancing import advance, advance_owner, note_mover
 from adjoint.conversion.forms import EAGER, EXPLICIT, NATIVE, convert, is_converted, is_explicit
 from adjoint.conversion.lifting import made_here
 from adjoint.conversion.log import CONTAINERS, active_log, note_container
@@ -62,9 +64,12 @@ def call(function: Any) -> Any:
         if type(inner) is FunctionType:
             known = TABLE.get(id(inner))
             converted = known[1] if known is not None else convert_function(inner)
-            if converted is inner and (deferred := METHODS["method"](function)) is not None:
+            if converted is not inner:
+                return MethodType(converted, function.__self__)
+            if (deferred := METHODS["method"](function)) is not None:
                 return deferred
-            return function if converted is inner else MethodType(converted, function.__self__)
+            advance_owner(function.__self__, function.__name__)
+            return function
         return function
     if kind is BuiltinFunctionType or kind.__name__ == "method-wrapper":
         return _call_builtin(function)
@@ -88,7 +93,12 @@ def convert_function(function: FunctionType) -> Callable[..., Any]:
     trace = live_trace()
     if trace is None:
         return function
-    return convert(function, NATIVE if trace.in_program else EXPLICIT if is_explicit() else EAGER) or function
+    converted = convert(function, NATIVE if trace.in_program else EXPLICIT if is_explicit() else EAGER) or function
+    return functools.partial(_begin, converted) if code.co_flags & inspect.CO_GENERATOR else converted
+
+
+def _begin(generator: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    return note_mover(generator(*args, **kwargs))
 
 
 def is_convertible(function: FunctionType) -> bool:
@@ -126,7 +136,7 @@ def _call_builtin(function: Any) -> Any:
     kind = type(owner)
     if isinstance(owner, CONTAINERS):
         if active_log() is not None:
-            note_container(owner)
+            advance(owner) if kind is set and function.__name__ == "pop" else note_container(owner)
             if function.__name__ not in ("append", "extend"):
                 METHODS["list"](owner)
         return METHODS.get(function.__name__, _same)(function)
@@ -138,6 +148,7 @@ def _call_builtin(function: Any) -> Any:
         return METHODS.get(f"str.{function.__name__}", _same)(function)
     if owner is None or isinstance(owner, ModuleType):
         return _find(function)
+    advance_owner(owner, function.__name__)
     return function
 
 
@@ -184,8 +195,11 @@ def note_made(thing: Any) -> Any:
 
 
 def note_container_made(value: Any) -> Any:
-    """The same for what may be a new list, dict or set; a part of an array is no new one."""
-    return note_made(value) if type(value) in (list, dict, set) else value
+    """The same for what may be a new list, dict or set, or an iterator; a part of an array is no new one."""
+    if type(value) in (list, dict, set):
+        note_made(value)
+    # which item a set gives away next is not known from its content
+    return note_mover(value) if type(value) is set or hasattr(value, "__next__") else value
 
 
 def _construct(cls: Any, *args: Any, **kwargs: Any) -> Any:

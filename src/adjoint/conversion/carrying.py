@@ -16,9 +16,11 @@ from typing import Any
 from adjoint.base.records import record
 from adjoint.conversion.joining import NoBlock, fit, join_types, strong, weak_type_of, weaken
 from adjoint.conversion.log import Cell, Container
+from adjoint.conversion.outgrowing import USUAL, is_int, is_large, set_bound
 from adjoint.conversion.values import NUMBER, NUMBERS, Skeleton, put_together, same, take_apart, take_content
 from adjoint.program.trace import Tracer
 from adjoint.program.types import ArrayType, Value
+from adjoint.transform.guards import LARGEST
 
 MOST_ITEMS = 8  # of a container that a loop carries
 
@@ -33,9 +35,14 @@ class Slot:
 
     first: Value
     kind: ArrayType | None
+    is_large: bool = False  # an int that may grow by more than a little in an iteration
     entered: Any = None  # a weak reference to what it is in an iteration
     left: Value = None  # what it is at the end of one
     variable: Any = None  # of the record, that holds it in the beginning of one
+
+    def bounded(self, number: Value) -> Value:
+        """The number, in or behind the loop, with a bound if it is an int."""
+        return set_bound(number, LARGEST if self.is_large else USUAL) if is_int(self.kind) else number
 
 
 class Carried:
@@ -59,6 +66,7 @@ class Carried:
         """What it is in an iteration, from the inputs of the body."""
         numbers = [s.first if s.kind is None else weaken(next(inputs), s.kind) for s in self.slots]
         for slot, number in zip(self.slots, numbers, strict=True):
+            slot.bounded(number)
             slot.entered = weakref.ref(number) if isinstance(number, Tracer) else None
             slot.variable = getattr(number, "_var", None)
         return put_together(self.skeleton, iter(numbers))
@@ -86,6 +94,8 @@ class Carried:
             else:
                 joined = join_types(slot.kind, weak_type_of(number), self.title)
                 changed, slot.kind = changed or joined != slot.kind, joined
+                if is_int(slot.kind) and not slot.is_large and (is_large(slot.first) or is_large(number)):
+                    slot.is_large = changed = True
         if changed:
             raise Again
         self.is_set = self.skeleton.kind == "maybe" and numbers[0] is True
@@ -120,7 +130,7 @@ class Carried:
 
     def outside(self, results: Iterator[Value]) -> Any:
         """What it is behind the loop."""
-        numbers = [s.first if s.kind is None else weaken(next(results), s.kind) for s in self.slots]
+        numbers = [s.first if s.kind is None else s.bounded(weaken(next(results), s.kind)) for s in self.slots]
         return put_together(self.skeleton, iter(numbers))
 
 

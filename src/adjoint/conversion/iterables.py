@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.conversion.joining import weaken
+from adjoint.conversion.outgrowing import set_bound
 from adjoint.program.trace import Tracer
 from adjoint.program.types import ArrayType, Value, type_of
 
@@ -60,7 +61,8 @@ class Counted(Items):
         return [np.arange(rest.start, rest.stop, rest.step, dtype=np.int64)]
 
     def item(self, rows: Iterator[Value]) -> Any:
-        return weaken(next(rows), WEAK_INT)
+        largest = max(map(abs, (self.numbers[0], self.numbers[-1])), default=0) if self.numbers else 0
+        return set_bound(weaken(next(rows), WEAK_INT), float(largest))
 
 
 class Rows(Items):
@@ -168,6 +170,10 @@ class Lazy:
     def __next__(self) -> Any:
         self._begun = True
         return next(self._iterator)
+
+    def end(self) -> None:
+        """As if a loop had gone through it."""
+        self._begun, self._iterator = True, iter(())
 
     @property
     def items(self) -> Items | None:

@@ -137,6 +137,9 @@ class Log:
     def __init__(self, *, is_region: bool) -> None:
         self.is_region = is_region  # of a branch or body that is traced: elsewhere a run that may be given up
         self.cells: dict[tuple[Any, ...], tuple[Cell, Any]] = {}
+        self.outer: Log | None = None  # the one around it, while it is active
+        self.made: dict[int, Any] = {}  # by identity: iterators that were made while it was active
+        self.has_moved = False  # something moved on that cannot be put back (see `advancing`)
 
     def note(self, cell: Cell) -> None:
         """A cell is about to be written."""
@@ -147,6 +150,8 @@ class Log:
         """What was written stays: the log around this one has it."""
         outer = _log.get()
         if outer is not None:
+            outer.made.update(self.made)
+            self.made.clear()
             for key, entry in self.cells.items():
                 outer.cells.setdefault(key, entry)
 
@@ -181,6 +186,7 @@ def note_container(owner: Any) -> None:
 @contextmanager
 def logging(log: Log) -> Generator[Log]:
     """Note all writes inside."""
+    log.outer = _log.get()
     token = _log.set(log)
     try:
         yield log

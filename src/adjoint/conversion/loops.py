@@ -10,13 +10,15 @@ body is traced once. A loop whose variables change their shapes or structure sta
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from types import CodeType
 from typing import Any
 
+from adjoint.conversion.advancing import is_alone
 from adjoint.conversion.branches import choose_block
 from adjoint.conversion.growing import NeedsItems
-from adjoint.conversion.iterables import Items, TracedRange, items_of
+from adjoint.conversion.iterables import Items, Lazy, TracedRange, items_of
 from adjoint.conversion.joining import NoBlock
 from adjoint.conversion.lifting import StartOver
 from adjoint.conversion.log import Log, logging
@@ -26,6 +28,7 @@ from adjoint.conversion.remarks import remark
 from adjoint.conversion.rolling import roll_counted, roll_while
 from adjoint.conversion.sharing import answer, stays_python
 from adjoint.conversion.truths import all_of, negate
+from adjoint.ops.control.guards import Expect
 from adjoint.program.freezing import Generators
 from adjoint.program.journal import Journal, WrittenArrays, journal, note_array, noting_arrays
 from adjoint.program.program import Program
@@ -39,6 +42,7 @@ MOST_GUARDED = 100  # iterations of a loop that is specialized on their number
 SHORT = 8  # iterations that are written out unless they branch
 MOST_UNROLLED = 160  # equations of all iterations up to which they are written out: simplification sees them all
 _TWO_NAMES = "an array has two names behind it, and is written to"
+_MOVES = "what was made outside moves on in it (an iterator, a generator, a file, Python's random numbers)"
 _unrolled: dict[CodeType, str] = {}  # bodies that could not be kept, and why
 
 
@@ -52,23 +56,25 @@ def run_while(
         with without_guards():
             return all_of(*[lambda flag=flag: negate(flag) for flag in flags], lambda: test(*state))
 
-    generators = Generators(body)
-    while True:
-        going = goes_on(*state)
-        if becomes_loop(going):
-            break
+    generators, going, written, count = Generators(body), goes_on(*state), 0, 0
+    while not becomes_loop(going):
         if not going:
             return state
         if not in_program():
             state = body(*state)
+            going = goes_on(*state)
             continue
         before, mark = state, Mark(generators)
         state = mark.run(body, state)
-        if mark.traced and becomes_loop(goes_on(*state)) and is_kept(body):
+        following = mark.run(goes_on, state)
+        written, count = written + mark.size, count + 1
+        is_long = count > 2 and bool(mark.branches or written > MOST_UNROLLED)
+        if (becomes_loop(following) or (is_long and following)) and mark.may_be_rolled(body):
             mark.undo()  # the loop is kept from this iteration on
             state = before
             break
         mark.keep()
+        going = following
     try:
         if stays_python(body.__code__):  # type: ignore[attr-defined]
             raise NoBlock(_TWO_NAMES)
@@ -76,10 +82,10 @@ def run_while(
     except NoBlock as reason:
         remark(f"a while is unrolled: {reason}")
         _unrolled.setdefault(body.__code__, str(reason))  # type: ignore[attr-defined]
-    iterations = 0
-    while answer(going, body.__code__):  # type: ignore[attr-defined]
-        iterations += 1
-        if iterations > MOST_GUARDED:
+    guards = 0
+    while answer(going, body.__code__) if isinstance(going, Tracer) else going:  # type: ignore[attr-defined]
+        guards += isinstance(going, Tracer)
+        if guards > MOST_GUARDED:
             raise TooManyPaths(
                 f"a while that cannot be part of the program ({_unrolled[body.__code__]}) runs more than "  # type: ignore[attr-defined]
                 f"{MOST_GUARDED} iterations, each with a guard"
@@ -118,8 +124,8 @@ class Mark:
         self.generators, self.draws = generators, Journal()
         generators.note()
 
-    def run(self, body: Block, state: tuple[Any, ...]) -> tuple[Any, ...]:
-        """One iteration, noted."""
+    def run(self, body: Callable[..., Any], state: tuple[Any, ...]) -> Any:
+        """One iteration, or the test behind it, noted."""
         with logging(self.log), noting_arrays(self.arrays), journal(self.draws):
             return body(*state)
 
@@ -133,13 +139,20 @@ class Mark:
 
     @property
     def branches(self) -> bool:
-        """Whether the iteration has written branches or loops."""
-        return any(eq.op.programs() for eq in self.record.equations[self.equations :])
+        """Whether the iteration has written branches, loops, or guards: each other one would write its own."""
+        added = self.record.equations[self.equations :]
+        return any(eq.op.programs() or isinstance(eq.op, Expect) for eq in added)
 
     @property
     def traced(self) -> bool:
         """Whether the iteration has computed with traced values."""
         return len(self.record.equations) > self.equations
+
+    def may_be_rolled(self, body: Block) -> bool:
+        """Whether the iteration has computed with traced values, and it can be undone so that the loop is kept."""
+        if self.log.has_moved:
+            _unrolled.setdefault(body.__code__, _MOVES)  # type: ignore[attr-defined]
+        return self.traced and is_kept(body)
 
     def undo(self) -> None:
         """As if it had not been."""
@@ -166,6 +179,11 @@ def run_for(
 ) -> tuple[Any, ...]:
     """for item in iterable: state = body(item, *state); it also ends when one of the flags at `stops` is set."""
     items = items_of(iterable) if in_program() else None
+    if type(iterable) is Lazy and items is not None and not is_alone(sys.getrefcount(iterable), iterable):
+        if stops:
+            items = None  # how far it has come is seen later
+        else:
+            iterable.end()
     if items is None or not is_kept(body):
         if items is not None:
             remark(f"a for is unrolled: {_unrolled[body.__code__]}")  # type: ignore[attr-defined]
@@ -198,7 +216,8 @@ def _run_items(
                     raise
                 has_names = True
             is_long = has_names or (limit - begin) * mark.size > MOST_UNROLLED
-            if mark.traced and is_long and (limit - begin > SHORT or (limit - begin > 2 and mark.branches)):
+            is_long = is_long and (limit - begin > SHORT or (limit - begin > 2 and mark.branches))
+            if is_long and mark.may_be_rolled(body):
                 mark.undo()
                 state = before
                 break
@@ -245,17 +264,18 @@ def _unroll(
 
     What may go on without end (a generator, not `sized`) is asked whether it ends.
     """
-    for item in iterable:
-        stopped = _stopped(state, stops)
+    nothing, items = object(), iter(iterable)
+    while True:
+        stopped = _stopped(state, stops)  # before the next item is taken
         if isinstance(stopped, Tracer) and not sized:
             stopped = bool(stopped)
+        item = nothing if stopped is True else next(items, nothing)
+        if item is nothing:
+            return state
         if isinstance(stopped, Tracer):
             state = _masked(item, body, state, names, stops)
-        elif stopped:
-            break
         else:
             state = body(item, *state)
-    return state
 
 
 def _masked(item: Any, body: Block, state: tuple[Any, ...], names: Sequence[str], stops: Sequence[int]) -> Any:

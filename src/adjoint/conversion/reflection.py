@@ -14,6 +14,7 @@ import operator
 from types import FunctionType, MethodType
 from typing import Any
 
+from adjoint.conversion.advancing import advance, note_mover
 from adjoint.conversion.calls import METHODS, call, instead_of, note_container_made
 from adjoint.conversion.growing import refuse_growing
 from adjoint.conversion.log import Attribute, note
@@ -173,6 +174,7 @@ def next_(iterator: Any, *default: Any) -> Any:
     """next(iterator)."""
     method = own_method(iterator, "__next__")
     if method is None:
+        advance(iterator)
         return next(iterator, *default)
     try:
         return method()
@@ -185,4 +187,9 @@ def next_(iterator: Any, *default: Any) -> Any:
 @instead_of(iter)
 def iter_(value: Any, *sentinel: Any) -> Any:
     """iter(value); iter(function, sentinel)."""
-    return iter(converted_function(value), *sentinel) if sentinel else iter(iterate(value))
+    return note_mover(iter(converted_function(value), *sentinel)) if sentinel else _begun(value)
+
+
+def _begun(value: Any) -> Any:
+    made = iter(iterate(value))
+    return made if made is value else note_mover(made)

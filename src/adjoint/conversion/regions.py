@@ -22,8 +22,10 @@ from adjoint.conversion.joining import NoBlock
 from adjoint.conversion.lifting import moment
 from adjoint.conversion.log import Cell, Log, logging
 from adjoint.conversion.log import note as note_write
+from adjoint.conversion.outgrowing import check_size
 from adjoint.program.freezing import Generators
 from adjoint.program.journal import Journal, journal, note
+from adjoint.program.op import Op
 from adjoint.program.program import Atom, Program, Var
 from adjoint.program.record import Record, RecordTracer
 from adjoint.program.trace import Tracer, live_trace, running
@@ -61,11 +63,14 @@ class Region(Record):
         self.begun = moment()
         self.shadows: dict[int, tuple[Tracer, Tracer]] = {}  # an outer array, and what it holds here
         self.overwritten: set[Var] = set()  # what arrays of this region held before they were written to
+        self.bounds: dict[Var, float] = {}  # of ints (see `outgrowing`)
         self._atoms: dict[int, tuple[Tracer, Atom]] = {}
         self._made: dict[int, Any] = {}  # objects of the user's classes
 
     def atom(self, value: Value) -> Atom:
         if not isinstance(value, Tracer) or value._trace is self:
+            if type(value) is int and abs(value) >= 1 << 63:
+                raise NoBlock("an int has more than 64 bits in it")
             return super().atom(value)
         shadow = self.shadows.get(id(value))
         if shadow is not None:
@@ -74,6 +79,12 @@ class Region(Record):
         if known is None:
             known = self._atoms[id(value)] = (value, super().atom(value))
         return known[1]
+
+    def weakened(self, op: Op, args: Sequence[Value], z: RecordTracer) -> RecordTracer:
+        made = super().weakened(op, args, z)
+        if made.dtype.kind == "i":
+            check_size(op, args, made)
+        return made
 
     def note_made(self, thing: Any) -> None:
         """An object is made inside."""

@@ -198,9 +198,8 @@ class ExpressionRewriter(ast.NodeTransformer):
     def visit_NamedExpr(self, node: ast.NamedExpr) -> Any:
         self.generic_visit(node)
         if isinstance(node.target, ast.Name) and node.target.id in self.cells:
-            return at(
-                ast.Call(ast.Attribute(read(cell_name(node.target.id)), "store", ast.Load()), [node.value], []), node
-            )
+            store = ast.Attribute(read(cell_name(node.target.id)), "store", ast.Load())
+            return at(ast.Call(store, [node.value], []), node)
         return node
 
     def visit_comprehension(self, node: ast.comprehension) -> Any:
@@ -210,6 +209,10 @@ class ExpressionRewriter(ast.NodeTransformer):
         node.ifs = [self.visit(test) for test in node.ifs]
         self.native = before
         return node
+
+    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> Any:
+        self.generic_visit(node)
+        return helper("made", node, like=node)
 
     def visit_Starred(self, node: ast.Starred) -> Any:
         self.generic_visit(node)
@@ -306,8 +309,7 @@ class ExpressionRewriter(ast.NodeTransformer):
 
     def visit_Assert(self, node: ast.Assert) -> Any:
         """As the if and raise that it stands for: they may be traced."""
-        error: ast.expr = read("AssertionError")
-        raised = ast.Raise(ast.Call(error, [node.msg] if node.msg is not None else [], []), None)
+        raised = ast.Raise(ast.Call(read("AssertionError"), [node.msg] if node.msg is not None else [], []), None)
         return self.visit(at(ast.If(ast.UnaryOp(ast.Not(), node.test), [raised], []), node))
 
     def _is_plain(self, target: ast.expr) -> bool:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from adjoint.base.errors import AdjointError, ControlFlowError
+from adjoint.base.errors import AdjointError, DtypeError, LeakError, TraceError
 from adjoint.base.loading import deferred
 from adjoint.conversion.carrying import Again, Carried, carried_cell
 from adjoint.conversion.growing import Growing, forget_growing
@@ -35,7 +35,6 @@ from adjoint.conversion.stacking import Stacked, forget_stacked
 from adjoint.conversion.values import UNDEFINED, Maybe
 from adjoint.conversion.writing import TWO_NAMES, Before, are_written, keep_arrays
 from adjoint.numpy.inplace import roots, settle
-from adjoint.ops.effects import Raise
 from adjoint.ops.elementwise.weak_types import strengthened
 from adjoint.program.program import Program
 from adjoint.program.trace import Tracer
@@ -221,7 +220,9 @@ def _settled(trace: Callable[[], Any]) -> Any:
             return trace()
         except Again:
             continue
-        except (ControlFlowError, IndexError) as problem:
+        except LeakError:
+            raise
+        except (TraceError, DtypeError, IndexError) as problem:  # its items may be plain where it is unrolled
             raise NoBlock(first_sentence(problem)) from problem
     raise NoBlock("the types of its variables do not settle")
 
@@ -300,6 +301,8 @@ def _traced_test(rolled: Rolled, test: Callable[..., Any]) -> tuple[Program, lis
         if changed:
             raise NoBlock(f"its test writes to {changed[0]}")
         (going,) = traced.values
+        if not isinstance(going, Tracer) and going:
+            raise NoBlock("its test does not ask for anything that the loop is known to change")
         truth = as_truth(going) if isinstance(going, Tracer) else np.bool_(bool(going))
         program, captured = traced.program([truth])
         return strengthened(program), captured
@@ -394,6 +397,3 @@ def _roll_range(
         return going
 
     return roll_while(test, one, (items.start, *state), ("a counter", *names), sure=False, block_code=block_code)[1:]
-
-
-__all__ = ["Raise", "Rolled", "roll_counted", "roll_while"]

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.conversion.advancing import note_mover
 from adjoint.conversion.builtins import bool_
 from adjoint.conversion.calls import METHODS, call, instead_of, note_container_made
 from adjoint.conversion.growing import rejoin
@@ -38,9 +39,9 @@ def enumerate_(iterable: Any, start: Any = 0) -> Any:
     iterable = iterate(iterable)
     items = items_of(iterable) if in_program() else None
     if items is None or items.length is None or isinstance(start, Tracer):
-        return enumerate(iterable, start)
+        return note_mover(enumerate(iterable, start))
     first = operator.index(start)
-    return Lazy(enumerate(iterable, first), Zipped([Counted(range(first, first + items.length)), items]))
+    return note_mover(Lazy(enumerate(iterable, first), Zipped([Counted(range(first, first + items.length)), items])))
 
 
 @instead_of(zip)
@@ -50,8 +51,8 @@ def zip_(*iterables: Any, strict: bool = False) -> Any:
     parts = [items_of(one) for one in iterables] if in_program() and not strict else [None]
     known = [part for part in parts if part is not None and part.length is not None]
     if not parts or len(known) < len(parts):
-        return zip(*iterables, strict=strict)
-    return Lazy(zip(*iterables, strict=strict), Zipped(known))
+        return note_mover(zip(*iterables, strict=strict))
+    return note_mover(Lazy(zip(*iterables, strict=strict), Zipped(known)))
 
 
 @instead_of(reversed)
@@ -61,20 +62,21 @@ def reversed_(sequence: Any) -> Any:
         return method()
     items = items_of(sequence) if in_program() else None
     if items is None or items.length is None:
-        return reversed(sequence)
-    return Lazy(iter(list(items.plain())[::-1]) if not items.is_plain else reversed(sequence), Backwards(items))
+        return note_mover(reversed(sequence))
+    iterator = iter(list(items.plain())[::-1]) if not items.is_plain else reversed(sequence)
+    return note_mover(Lazy(iterator, Backwards(items)))
 
 
 @instead_of(map)
 def map_(function: Any, *iterables: Iterable[Any]) -> Any:
     """map(f, …) with f as converted code calls it."""
-    return map(lambda *items: call(function)(*items), *map(iterate, iterables))
+    return note_mover(map(lambda *items: call(function)(*items), *map(iterate, iterables)))
 
 
 @instead_of(filter)
 def filter_(function: Any, iterable: Iterable[Any]) -> Any:
     """filter(f, …) with f as converted code calls it."""
-    return filter(None if function is None else lambda item: call(function)(item), iterate(iterable))
+    return note_mover(filter(None if function is None else lambda item: call(function)(item), iterate(iterable)))
 
 
 @instead_of(functools.reduce)

@@ -7,12 +7,14 @@ converted form.
 from __future__ import annotations
 
 import operator
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from types import FunctionType
 from typing import Any
 
 import numpy as np
 
+from adjoint.conversion.advancing import advance, is_alone, note_mover
 from adjoint.conversion.calls import call, is_convertible
 from adjoint.conversion.forms import is_converted
 from adjoint.conversion.growing import refuse_growing
@@ -47,11 +49,13 @@ def iterate(value: Any) -> Any:
     """What a loop goes through; an iterator of the user's is converted."""
     if isinstance(value, Items | TracedRange):
         return value
+    if hasattr(value, "__next__") and not is_written_in_python(value, "__next__"):
+        note_mover(value) if is_alone(sys.getrefcount(value), value) else advance(value)
     refuse_growing(value, "the items")
     refuse_stacked(value)
     if is_written_in_python(value, "__iter__"):
         value = call(value.__iter__)()
-    return _through(value) if is_written_in_python(value, "__next__") else value
+    return note_mover(_through(value)) if is_written_in_python(value, "__next__") else value
 
 
 def _through(iterator: Any) -> Iterator[Any]:

@@ -29,7 +29,7 @@ from adjoint.program.types import ArrayType, Value
 from adjoint.transform import inner_programs, tape_fast  # noqa: F401  (give others what they ask for)
 from adjoint.transform.arguments import lent, own
 from adjoint.transform.batch_branches import TooManyPaths
-from adjoint.transform.guards import TooLarge, ValueRequested
+from adjoint.transform.guards import Outgrown, TooLarge, ValueRequested
 from adjoint.transform.nonfinite import active_watch
 
 if TYPE_CHECKING:
@@ -137,6 +137,10 @@ class Jitted(Entry):
             return self._run(self.read_call(args, kwargs), args, kwargs, alone=True)
         except StateFound:
             return self._call(args, kwargs)
+        except Outgrown:  # now; other values may be smaller
+            variants = self._variants_of(self.read_call(args, kwargs).signature)
+            variants.reason = TooLarge.reason
+            return self._run_python(variants, args, kwargs)
 
     def read_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
         """The signature and the inputs of a call."""
@@ -266,7 +270,7 @@ class Jitted(Entry):
             self._stop_compiling(variants, problem)
             return None
         except TooLarge:  # now; other values may be smaller
-            variants.reason = "integers of more than 64 bits"
+            variants.reason = TooLarge.reason
             return None
         if not guarded.captured:
             variants.programs = [guarded, *variants.programs]
@@ -346,9 +350,8 @@ class Jitted(Entry):
     def _trace_inside(self, variants: Variants, call: Call) -> None:
         """A program without guards, which the transformation reads as one primitive, if there is one."""
         try:
-            why = "a call inside a transformation"
-            branches = self._options.branches
-            guarded = trace_call(self.function, self._reader, call, answers=False, why=why, branches=branches)
+            options = {"why": "a call inside a transformation", "branches": self._options.branches}
+            guarded = trace_call(self.function, self._reader, call, answers=False, **options)
         except OutsideWrite as problem:
             self._stop_compiling(variants, problem)
             return
@@ -391,8 +394,7 @@ def _on_miss(entry: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 @user_facing
 def _on_failure(entry: Any, number: int, status: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A kernel has left early: its guards are not met, or something went wrong in it."""
-    kernel, _ = entry.specializations[number].keep
-    problem = kernel.failure(status) if status < 0 else None
-    if problem is not None and not isinstance(problem, Mismatch):
+    problem = entry.specializations[number].keep[0].failure(status) if status < 0 else None
+    if problem is not None and not isinstance(problem, Mismatch | Outgrown):
         raise problem
     return entry._call(args, kwargs)

@@ -31,6 +31,7 @@ from adjoint.program.types import ArrayType, Value, type_of
 from adjoint.transform.batch_branches import TooManyPaths
 
 FLOAT = np.dtype(np.float64)
+LARGEST = 2.0**62  # of ints of Python's that are computed with 64 bits
 
 
 class ValueRequested(BaseException):
@@ -39,6 +40,18 @@ class ValueRequested(BaseException):
 
 class TooLarge(BaseException):
     """A Python int does not fit into 64 bits. The function has to run as plain Python."""
+
+    reason = "integers of more than 64 bits"
+
+
+class Outgrown(OverflowError):  # noqa: N818 (met where TooLarge could not be seen yet: in a loop, when it runs)
+    """A Python int does not fit into 64 bits."""
+
+
+def size_of(op: Op, args: Sequence[Value]) -> Any:
+    """The size of the int that an operation gives, as a float, which does not overflow."""
+    floats: list[Any] = [Convert(FLOAT)(a) if isinstance(a, Tracer) else float(a) for a in args]
+    return np.absolute(floats[0] * 2.0 ** floats[1] if op.title == "left_shift" else op(*floats))
 
 
 def _is_int(x: Value) -> bool:
@@ -93,15 +106,13 @@ class GuardingTrace(Record):
         made = super().weakened(op, args, z)
         if all(self._whole(a) for a in atoms):
             self._counts.add(made._var)
-        if made.dtype.kind == "i" and op.title in ("multiply", "square", "power"):
+        if made.dtype.kind == "i" and op.title in ("multiply", "square", "power", "left_shift"):
             self._check_size(op, args)
         return made
 
     def _check_size(self, op: Op, args: Sequence[Value]) -> None:
         """Python ints have any size; here they have 64 bits, which must do."""
-        floats: list[Any] = [Convert(FLOAT)(a) if isinstance(a, Tracer) else float(a) for a in args]
-        size: Any = np.absolute(op(*floats))
-        if not bool(size < 2.0**62):
+        if not bool(size_of(op, args) < LARGEST):
             raise TooLarge
 
     def apply_two(self, op: Op, x: Value, y: Value) -> Value:

@@ -51,6 +51,7 @@ class Weaken(Linear):
 ARITHMETIC = (
     *("add", "subtract", "multiply", "divide", "floor_divide", "remainder", "power", "square"),
     *("negative", "positive", "absolute"),
+    *("left_shift", "right_shift", "bitwise_and", "bitwise_or", "bitwise_xor", "invert"),
 )
 WEAKENED.update({BY_NAME[name]: Weaken() for name in ARITHMETIC})
 
