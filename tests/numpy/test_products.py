@@ -150,3 +150,18 @@ def test_a_path_is_followed() -> None:
         assert max(out.type.size for eq in program.equations for out in eq.outputs) == largest
     with pytest.raises(TypeError, match="best"):
         ad.vjp(lambda a, b, c: np.einsum(spec, a, b, c, optimize="best"), a, b, c)
+
+
+@pytest.mark.parametrize("size", [10, 5000])
+@pytest.mark.parametrize("kind", [bool, np.uint8, np.int16, np.float16])
+@pytest.mark.parametrize("spec", ["z,i->z", "z,i,i->z", "z,i,j->zj", "i,i->"])
+def test_partial_sums_have_the_dtype_of_the_whole(spec: str, kind, size: int) -> None:
+    """Operands of few bits that meet first, or are summed alone, wrap around in no order of contraction."""
+    x, m = np.linspace(0, 3, size), (np.arange(size) % 7 * 40).astype(kind)
+    args = {"z,i->z": (x, m), "i,i->": (x, m), "z,i,i->z": (x, m, m), "z,i,j->zj": (x[:30], m, m[:9])}[spec]
+    f = lambda *arrays: np.einsum(spec, *arrays)
+    expected = f(*[a.astype(float) for a in args])
+    assert f(*args) == pytest.approx(expected, rel=1e-12)
+    assert ad.jvp(lambda x: f(x, *args[1:]), args[:1], args[:1])[0] == pytest.approx(expected, rel=1e-12)
+    assert ad.jit(f)(*args) == pytest.approx(expected, rel=1e-12)
+    assert ad.vmap(f)(*[a[None] for a in args])[0] == pytest.approx(expected, rel=1e-12)

@@ -124,6 +124,9 @@ def einsum(
         arrays = [as_array(a) for a in arrays]
     if dtype is not None:
         arrays = [convert(a, dtype) for a in arrays]
+    elif len({a.dtype for a in arrays}) > 1 and len(arrays) > 2:  # some meet before the others give them their dtype
+        together = result_dtype(*map(type_of, arrays))
+        arrays = [convert(a, together) for a in arrays]
     inputs, output = parse(spec, tuple(a.shape for a in arrays))
     if len(arrays) == 1 and out is None and set(inputs[0]) == set(output):
         return _relabeled(inputs[0], output, arrays[0])

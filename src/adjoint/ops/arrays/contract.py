@@ -125,7 +125,10 @@ class Einsum(Multilinear):
         return inputs.split(","), output
 
     def evaluate(self, *xs: Value) -> Value:
-        return np.asarray(np.einsum(self.spec, *xs, optimize=len(xs) > 2 or _is_large(xs)))[()]
+        if len(xs) <= 2 and not _is_large(xs):
+            return np.asarray(np.einsum(self.spec, *xs))[()]
+        dtype = np.result_type(*xs)  # in any other order a partial sum would be one of the operand's own dtype
+        return np.asarray(np.einsum(self.spec, *[np.asarray(x, dtype) for x in xs], optimize=True))[()]
 
     def sizes(self, xs: Sequence[Any]) -> dict[str, Any]:
         """The size of each index."""
