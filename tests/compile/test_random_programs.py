@@ -36,6 +36,12 @@ def test_loops_in_loops_agree_in_every_mode(seed) -> None:
     assert outcome.programs >= 1
 
 
+@pytest.mark.sweep
+def test_what_is_known_of_a_stack_is_forgotten_with_what_it_was_made_of() -> None:
+    """A stack of one value, which nobody else read by the time that another loop scanned the stack."""
+    assert not check_nested(300924).failures
+
+
 @pytest.mark.parametrize("seed", sampled(range(20), every=10))
 def test_functions_as_users_write_them_agree_in_some_modes(seed) -> None:
     outcome = check_script(seed)

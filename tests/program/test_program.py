@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import adjoint as ad
+from adjoint.ops.arrays.rearrange import Reshape
 from adjoint.ops.arrays.reduce import Sum
 from adjoint.ops.elementwise.pointwise import BY_NAME
 from adjoint.program.op import PRIMITIVES, Op, primitive
@@ -198,6 +199,18 @@ def test_unused_results_and_repeated_outputs() -> None:
 def test_the_wrong_number_of_arguments() -> None:
     with pytest.raises(ValueError):
         small()(np.ones(3), 1.0)
+
+
+def test_sizes_that_are_found_when_it_runs_keep_their_places() -> None:
+    """A reshape leaves out an axis of one between two lengths that nobody knows beforehand."""
+    n, m = Size.fresh(), Size.fresh()
+    x = Var(ArrayType((n, 1, 3, m), FLOAT))
+    op = Reshape((n, 3, m))
+    z = Var(op.result_type(x.type))
+    program = Program((x,), (Equation(op, (x,), (z,)),), (z,))
+    for shape in [(28, 1, 3, 6), (1, 1, 3, 3), (3, 1, 3, 1), (0, 1, 3, 2)]:
+        value = np.arange(float(np.prod(shape))).reshape(shape)
+        np.testing.assert_array_equal(interpret(program, [value])[0], value[:, 0])
 
 
 # ---- types and primitives ----

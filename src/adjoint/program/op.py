@@ -104,6 +104,10 @@ class Op(ABC):
         super().__init_subclass__(**kwargs)
         cls.stated = frozenset(name for name in OPTIONAL if getattr(cls, name, None) is not getattr(Op, name))
 
+    def with_sizes(self, types: Sequence[ArrayType], shapes: Sequence[tuple[Any, ...]]) -> Op:
+        """The same where arguments of these types, in which sizes are open, have these shapes."""
+        return self
+
     @property
     def title(self) -> str:
         """The name used in messages and printed programs."""

@@ -179,8 +179,11 @@ def interpret(program: Program, args: Sequence[Value]) -> list[Value]:
                 pin(Origin(eq.location, eq.scope, eq.pulled))
             if eq.quiet is (quiet is None):
                 quiet = _quieted(quiet)
-            results = eq.op(*[env[a] if isinstance(a, Var) else a.value for a in eq.inputs])
-            if eq.op.several:
+            op, values = eq.op, [env[a] if isinstance(a, Var) else a.value for a in eq.inputs]
+            if op.size_fields:
+                op = op.with_sizes([a.type for a in eq.inputs], [np.shape(x) for x in values])
+            results = op(*values)
+            if op.several:
                 env.update(zip(eq.outputs, results, strict=True))
             else:
                 env[eq.outputs[0]] = results

@@ -43,6 +43,7 @@ class _Outside:
     """A program that is being read forwards: what its variables are called now, and what is known of them."""
 
     def __init__(self, program: Program) -> None:
+        self.inputs = frozenset(program.inputs)
         self.constants = dict(program.constants)
         self.renaming: Renaming = {}
         self.makers: dict[Var, Equation] = {}
@@ -54,6 +55,10 @@ class _Outside:
         self.equations.append(eq)
         for v in eq.outputs:
             self.makers[v] = eq
+
+    def has(self, atom: Atom) -> bool:
+        """Whether an atom may be read here: what nobody else read may have gone since it was noted."""
+        return isinstance(atom, Literal) or atom in self.makers or atom in self.constants or atom in self.inputs
 
     def new(self, op: Any, atom: Atom, like: Equation) -> Var:
         """One more equation of one argument; the variable that it binds."""
@@ -138,7 +143,7 @@ def simplify_interfaces(program: Program) -> Program:
         loop = open_loop(eq) if stacks is None or not outside.stacks(eq) <= stacks else None
         if loop is None:
             outside.put(eq)
-            outside.rows.update(rows)
+            outside.rows.update({v: atom for v, atom in rows.items() if outside.has(atom)})
             continue
         _merge_constants(loop, outside)
         _merge_scanned(loop, outside)
