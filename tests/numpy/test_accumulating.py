@@ -1,5 +1,8 @@
 """The methods of ufuncs."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -112,6 +115,32 @@ def test_many_rows_take_few_operations() -> None:
     running = ad.trace(np.logaddexp.accumulate)(x)
     assert len(sums.program.equations) < 10
     assert len(running.program.equations) < 200
+
+
+TURNS: dict[str, Callable[..., Any]] = {
+    "maximum.at": lambda x, places: at(np.maximum, places)(0.1 * x[:9], x),
+    "multiply.at": lambda x, places: at(np.multiply, places)(np.cos(x[:9]), 1.0 + 0.1 * x),
+    "bitwise_xor.at": lambda x, places: x[0] * at(np.bitwise_xor, places)(places[:9], 5 * places),
+    "subtract.reduce": lambda x, places: np.subtract.reduce(x),
+    "subtract.reduce where": lambda x, places: np.subtract.reduce(x, initial=1.0, where=x > 0.0),
+    "divide.accumulate": lambda x, places: np.divide.accumulate(1.0 + 0.1 * x),
+    "subtract.accumulate of rows": lambda x, places: np.subtract.accumulate(np.stack([x, x * x]), axis=1),
+    "floor_divide.accumulate": lambda x, places: x[0] * np.floor_divide.accumulate(10 + places, dtype=float),
+}
+
+
+@pytest.mark.parametrize("name", TURNS)
+def test_many_turns_are_one_loop(name: str) -> None:
+    function = TURNS[name]
+    rng = np.random.default_rng(0)
+    x, places = rng.normal(size=300), rng.integers(0, 9, 300)
+    v = rng.normal(size=300)
+    loss = lambda x, places: np.sum(np.sin(function(x, places)))
+    slope = (loss(x + 1e-6 * v, places) - loss(x - 1e-6 * v, places)) / 2e-6
+    np.testing.assert_allclose(ad.jit(function)(x, places), function(x, places), rtol=1e-5)
+    for gradient in (ad.grad(loss), ad.jit(ad.grad(loss))):
+        np.testing.assert_allclose(gradient(x, places) @ v, slope, rtol=1e-4, atol=1e-5)
+    assert len(ad.trace(function)(x, places).program.equations) < 20
 
 
 def test_groups_that_are_arguments() -> None:

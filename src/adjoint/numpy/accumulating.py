@@ -21,6 +21,7 @@ from adjoint.numpy.inplace import settle
 from adjoint.numpy.shaping import convert, reshaped_copy
 from adjoint.ops.arrays.index import ScatterSum
 from adjoint.ops.arrays.logsumexp import LogSumExp
+from adjoint.ops.operators import GENERAL
 from adjoint.program.trace import Tracer, bind
 from adjoint.program.types import Value
 
@@ -50,7 +51,7 @@ ASSOCIATIVE = {
     np.logical_xor,
 }
 
-LONGEST_CHAIN = 64  # rows that are taken one after another
+LONGEST_CHAIN = 64  # rows that are taken one after another, written out
 
 
 def reduce(
@@ -114,10 +115,14 @@ def _folded(ufunc: Any, x: Value, initial: Any, where: Value) -> Value:
         z, first = x[0], 1
     else:
         z, first = np.full(x.shape[1:], start, x.dtype) if np.ndim(start) == 0 and not is_traced(start) else start, 0
-    for k in range(first, x.shape[0]):
-        next_ = ufunc(z, x[k])
-        z = next_ if where is True else np.where(where[k], next_, z)
-    return z
+    z = convert(z, ufunc.resolve_dtypes((z.dtype, x.dtype, None))[2])
+
+    def combine(z: Value, row: Any) -> tuple[Value, None]:
+        next_ = ufunc(z, row[0])
+        return (next_ if where is True else np.where(row[1], next_, z)), None
+
+    rows = (x[first:],) if where is True else (x[first:], where[first:])
+    return _in_turn(combine, z, rows)[0]
 
 
 def _tree(ufunc: Any, x: Value) -> Value:
@@ -141,10 +146,25 @@ def accumulate(ufunc: Any, array: Any, axis: Any = 0, dtype: Any = None) -> Valu
         return np.copy(array)
     if ufunc in ASSOCIATIVE and x.shape[0] > LONGEST_CHAIN:
         return np.moveaxis(_running(ufunc, x), 0, axis)
-    parts = [x[0]]
-    for k in range(1, x.shape[0]):
-        parts.append(ufunc(parts[-1], x[k]))
-    return np.stack(parts, axis=axis)
+    start = convert(x[0], ufunc.resolve_dtypes((x.dtype, x.dtype, None))[2])
+
+    def combine(z: Value, row: Any) -> tuple[Value, Value]:
+        z = ufunc(z, row[0])
+        return z, z
+
+    later = _in_turn(combine, start, (x[1:],))[1]
+    return np.moveaxis(np.concatenate([np.expand_dims(start, 0), later]), 0, axis)
+
+
+def _in_turn(combine: Callable[..., tuple[Value, Any]], z: Value, rows: tuple[Value, ...]) -> tuple[Value, Value]:
+    """z and what is given at each row, row after row: written out when they are few, one loop when they are many."""
+    if (n := rows[0].shape[0]) > LONGEST_CHAIN:
+        return GENERAL["scan"](combine, z, rows)
+    found: list[Value] = []
+    for k in range(n):
+        z, one = combine(z, [r[k] for r in rows])
+        found.append(one)
+    return z, np.stack(found) if n and found[0] is not None else np.zeros((0, *z.shape), z.dtype)
 
 
 def _running(ufunc: Any, x: Value) -> Value:
@@ -207,10 +227,12 @@ def at(ufunc: Any, a: Any, indices: Any, *operands: Any) -> None:
         total = ScatterSum(flat.shape, dtype, (("gather", 1),))(values[0], positions)
         new = ufunc(flat, total)
     elif isinstance(positions, Tracer):  # which positions are equal is not known: one after another
-        new = flat
-        for k in range(positions.shape[0]):
-            one = positions[k : k + 1]
-            new = updated(new, (one,), ufunc(new[one], *[v[k : k + 1] for v in values]))
+
+        def combine(z: Value, row: Any) -> tuple[Value, None]:
+            one, *operands = [np.expand_dims(v, 0) for v in row]
+            return updated(z, (one,), ufunc(z[one], *operands)), None
+
+        new = _in_turn(combine, flat, (positions, *values))[0]
     else:
         new = flat
         for chosen in _rounds(positions):

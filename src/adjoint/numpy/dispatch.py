@@ -67,6 +67,14 @@ def _with_sparse(op: Any, x: Any, y: Any) -> Any:
 GENERAL["sparse"] = _with_sparse
 
 
+def _scan(body: Any, carry: Any, xs: Any) -> Any:
+    """A loop of many turns that is one operation; its file waits until there is one."""
+    return importlib.import_module("adjoint.api.control_flow.loops").scan(body, carry, xs)
+
+
+GENERAL["scan"] = _scan
+
+
 def guarded(namespace: str, name: str, value: Any) -> Any:
     """What NumPy does not hand over to traced values: as it is, and refused in the table's words when given one."""
     row = find(namespace, name)
