@@ -36,6 +36,11 @@ def test_loops_in_loops_agree_in_every_mode(seed) -> None:
     assert outcome.programs >= 1
 
 
+def test_choices_of_residuals_that_undo_one_another_end() -> None:
+    """Three loops, of which each pair would choose again what another pair has just changed."""
+    assert not check_nested(301279).failures
+
+
 @pytest.mark.sweep
 def test_what_is_known_of_a_stack_is_forgotten_with_what_it_was_made_of() -> None:
     """A stack of one value, which nobody else read by the time that another loop scanned the stack."""

@@ -9,7 +9,9 @@ computed again is computed by the same operations: the results are the same.
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Callable
+from typing import TypeAlias
 
 from adjoint.ops.arrays.index import Slice
 from adjoint.program.program import Atom, Equation, Literal, Program, Var
@@ -19,21 +21,26 @@ from adjoint.simplify.loops.residual_choice import Choice
 from adjoint.simplify.loops.shared_work import find_shared_work, is_among, reads_of
 from adjoint.simplify.loops.stack_readers import RowRead, ScanRead, StackReaders
 
+# what is best for a pair may undo what was best for another one, which shares a loop with it, and so on without end
+MOST_CHANGES = 4
 WEIGHED = "_weighed_against"  # on an equation: the loops whose residuals it reads as well as they can be chosen
+
+_Names: TypeAlias = tuple[tuple[Var, ...], tuple[Var, ...], int]  # a result of each of two loops, which stay, and an offset
 
 
 def choose_residuals(program: Program) -> Program:
     """The program with the residuals between its loops chosen anew."""
     if sum(eq.op.is_loop for eq in program.equations) < 2:
         return program
+    changes: Counter[_Names] = Counter()
     while True:  # a pair at a time: one that has changed may leave less to the next
-        changed = _first_change(program)
+        changed = _first_change(program, changes)
         if changed is None:
             return program
         program = changed
 
 
-def _first_change(program: Program) -> Program | None:
+def _first_change(program: Program, changes: Counter[_Names]) -> Program | None:
     """The program with another choice for one pair of loops; None if all are as cheap as they can be."""
     readers: StackReaders | None = None
     for first, eq in enumerate(program.equations):
@@ -50,11 +57,13 @@ def _first_change(program: Program) -> Program | None:
         for (second, offset), stacks in pairs.items():
             weighed = program.equations[second].__dict__.setdefault(WEIGHED, set())
             forward, backward = open_loop(eq), open_loop(program.equations[second])
-            if forward is None or backward is None or (eq, offset) in weighed:
+            names = (eq.outputs[:1], program.equations[second].outputs[:1], offset)
+            if forward is None or backward is None or (eq, offset) in weighed or changes[names] == MOST_CHANGES:
                 continue
             weighed.add((eq, offset))
             changed = _Pair(program, readers, forward, backward, offset, stacks).improve(first, second)
             if changed is not None:
+                changes[names] += 1
                 return changed
     return None
 
