@@ -70,7 +70,8 @@ def doubtful(z: Value, a: Tracer, reason: str) -> Value:
     owner = weakref.ref(a) if base is None else base[0]
     if isinstance(z, Tracer) and (alive := owner()) is not None:
         z._base = (owner, View(None, None, reason=reason))  # type: ignore[assignment]
-        alive._views = [*getattr(alive, "_views", ()), weakref.ref(z)]
+        if isinstance(alive, Tracer):  # a plain array takes no traced values before it is traced itself
+            alive._views = [*getattr(alive, "_views", ()), weakref.ref(z)]
     return z
 
 
