@@ -222,3 +222,30 @@ def test_new_arrays_that_are_assigned_together_take_traced_values(f) -> None:
     expected = (f(X, b + 1e-6 * d) - f(X, b - 1e-6 * d)) / 2e-6
     for to_b in (ad.grad(f, argnums=1)(X, b), ad.jit(ad.grad(f, argnums=1))(X, b)):
         assert to_b @ d == pytest.approx(expected, rel=1e-8)
+
+
+class Counter:
+    count = 0
+
+
+def count_by_class(x):
+    Counter.count = 0
+    for _ in range(40):
+        Counter.count += 1
+        x = x + np.sin(x) * 1e-3 * np.cos(x) * Counter.count
+    return x
+
+
+def test_attributes_of_classes_in_loops() -> None:
+    """A compiled call would not write them: it runs as plain Python, and says so."""
+    expected = count_by_class(0.3)
+    slope = np.imag(count_by_class(0.3 + 1e-30j)) / 1e-30
+    Counter.count = 7
+    assert ad.grad(count_by_class)(0.3) == pytest.approx(slope, rel=1e-12)
+    for function, result in ((count_by_class, expected), (ad.grad(count_by_class), slope)):
+        Counter.count = 7
+        compiled = ad.jit(function)
+        with pytest.warns(RuntimeWarning, match=r"changes Counter\.count"):
+            assert compiled(0.3) == pytest.approx(result, rel=1e-12)
+        assert Counter.count == 40
+        assert compiled(0.3) == pytest.approx(result, rel=1e-12)

@@ -45,7 +45,8 @@ class Attribute(Cell):
 
     def __init__(self, owner: Any, name: str) -> None:
         self.held, self.name = owner, name
-        self.title = f"{type(owner).__name__}.{name}"
+        kind = owner if isinstance(owner, type) else type(owner)
+        self.title = f"{kind.__name__}.{name}"
 
     @property
     def key(self) -> tuple[Any, ...]:
@@ -55,11 +56,11 @@ class Attribute(Cell):
         return getattr(self.held, self.name, UNDEFINED)
 
     def put(self, value: Any) -> None:
-        if value is UNDEFINED:
-            if hasattr(self.held, self.name):
-                object.__delattr__(self.held, self.name)
-        else:
-            object.__setattr__(self.held, self.name, value)
+        family = type if isinstance(self.held, type) else object
+        if value is not UNDEFINED:
+            family.__setattr__(self.held, self.name, value)
+        elif hasattr(self.held, self.name):
+            family.__delattr__(self.held, self.name)
 
 
 class Container(Cell):
@@ -145,6 +146,10 @@ class Log:
         """A cell is about to be written."""
         if cell.key not in self.cells:
             self.cells[cell.key] = (cell, cell.get())
+
+    def of_classes(self) -> str | None:
+        """An attribute of a class that is written; None: there is none."""
+        return next((cell.title for cell, _ in self.cells.values() if isinstance(cell.held, type)), None)
 
     def pass_on(self) -> None:
         """What was written stays: the log around this one has it."""

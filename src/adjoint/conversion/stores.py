@@ -107,6 +107,8 @@ def set_attribute(value: Any, owner: Any, name: str) -> None:
             return
         elif type(owner).__setattr__ is object.__setattr__:
             note(Attribute(owner, name))
+    elif isinstance(owner, type):
+        note(Attribute(owner, name))
     setattr(owner, name, value)
 
 
@@ -117,7 +119,7 @@ def _class_attribute(cls: type, name: str) -> Any:
 
 def delete_attribute(owner: Any, name: str) -> None:
     """del owner.name."""
-    if active_log() is not None and type(owner).__delattr__ is object.__delattr__:
+    if isinstance(owner, type) or type(owner).__delattr__ is object.__delattr__:
         note(Attribute(owner, name))
     delattr(owner, name)
 

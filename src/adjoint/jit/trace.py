@@ -14,6 +14,7 @@ from adjoint.base.garbage import uncollected
 from adjoint.base.records import record
 from adjoint.conversion.driver import prepare, run_again
 from adjoint.conversion.lifting import StartOver
+from adjoint.conversion.log import Log, logging
 from adjoint.jit.signature import Call, CallReader
 from adjoint.jit.writes import OutsideWrite, StateFound, Target, write_back
 from adjoint.ops.control.batch_elements import loops_over_elements
@@ -104,7 +105,13 @@ def trace_call(
     `branches` says what an `if` on a value becomes: "guards", "native" branches, or (auto) guards as long as they are
     few.
     """
-    return run_again(lambda _: _trace(function, reader, call, answers, why, branches), function)
+    log = Log(is_region=False)
+    with logging(log):
+        guarded = run_again(lambda _: _trace(function, reader, call, answers, why, branches), function)
+    if (written := log.of_classes()) is not None:
+        log.restore()
+        raise OutsideWrite(written)
+    return guarded
 
 
 def _trace(
