@@ -106,6 +106,33 @@ def test_the_result_is_scipys():
     np.testing.assert_allclose(y_event, exact.y_events[0], rtol=1e-4)
 
 
+@pytest.mark.parametrize("direction", [0, 1, -1])
+def test_events_that_are_zero_at_the_start_are_counted_as_scipy_does(direction):
+    def crossings(w):
+        zero = lambda t, y: y[0]
+        zero.direction = direction
+        path = si.solve_ivp(lambda t, y: [y[1], -w * w * y[0]], (0, 10), [0.0, 1.0], events=zero, **TIGHT)
+        return path.t_events[0], path.y_events[0]
+
+    times, states = crossings(1.0)
+    found, again = ad.vjp(crossings, 1.0)[0]
+    np.testing.assert_allclose(found, times, rtol=0, atol=1e-8)
+    np.testing.assert_allclose(again, states, rtol=0, atol=1e-8)
+    second = lambda w: crossings(w)[0][1]  # kπ / w
+    np.testing.assert_allclose(ad.jit(ad.value_and_grad(second))(1.0), [times[1], -times[1]], rtol=1e-7)
+
+
+def test_the_time_of_an_event_at_the_start_has_derivatives():
+    level = lambda t, y: y[0] - 0.3
+    level.direction = 1
+    when = lambda c: si.solve_ivp(lambda t, y: np.exp(y), (0, 0.5), np.stack([c]), events=level).t_events[0][0]
+    c = 0.3  # the time is exp(-c) - exp(-0.3)
+    np.testing.assert_allclose(ad.jet(when, (c,), ((1.0, 0.0),))[1], [-np.exp(-c), np.exp(-c)], rtol=1e-9)
+    level.terminal = True
+    with pytest.raises(ValueError, match="ends where it begins"):
+        ad.grad(when)(c)
+
+
 def test_saved_times_after_the_end_are_left_out():
     count = lambda g: np.sum(
         si.solve_ivp(lambda t, y: [y[1], -g], (0, 10), [5.0, 0.0], t_eval=np.arange(10) / 5, events=low, **TIGHT).y[0]

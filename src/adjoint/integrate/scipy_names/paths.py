@@ -14,8 +14,10 @@ import numpy as np
 import scipy.integrate as theirs
 from scipy.optimize import OptimizeResult
 
+from adjoint.api.gradients import jvp
 from adjoint.base.errors import TraceError, UnsupportedError
 from adjoint.debug import check
+from adjoint.integrate.crossing import crossing_of
 from adjoint.integrate.derivative import detach
 from adjoint.integrate.events import KEPT, Event
 from adjoint.integrate.scipy_names.choice import has_traced
@@ -31,6 +33,7 @@ from adjoint.scipy.arguments import floating
 __all__ = ["Ends", "Problem", "solution_of"]
 
 TITLE = "scipy.integrate.solve_ivp"
+TOO_MANY = f"{TITLE}: an event happened {{}} times; the first {KEPT} are kept where values are traced. Divide the span."
 
 
 class Problem(NamedTuple):
@@ -115,6 +118,8 @@ class Happenings:
         index, *rest = key if isinstance(key, tuple) else (key,)
         if not isinstance(index, int | np.integer) or not -1 <= index < KEPT:
             self._refuse()
+        if index < 0:
+            check(self.count <= KEPT, TOO_MANY, self.count)
         least = 1 if index < 0 else index + 1
         check(self.count >= least, f"{TITLE}: an event happened {{}} times, and [{index}] was asked for.", self.count)
         found = self.values[np.maximum(self.count - 1, 0)] if index < 0 else self.values[index]
@@ -210,15 +215,42 @@ def _happened(problem: Problem, path: Trajectory) -> tuple[Any, Any]:
         return None, None
     times: list[Any] = []
     states: list[Any] = []
-    for event in path.events:
-        count = primal(event.count)
+    for event, given in zip(path.events, problem.events, strict=True):
+        begins, first, state = _at_start(problem, given)
+        if given.terminal:
+            check(np.logical_not(begins), f"{TITLE}: a terminal event is zero at the start, so that the solution ends "
+                  "where it begins. Start beside it, or give the event a direction.")  # fmt: skip
+        found = np.where(begins, np.concatenate([first[None], event.times[:-1]]), event.times)
+        at = np.where(begins, np.concatenate([state[None], event.values[:-1]]), event.values)
+        count = primal(event.count + begins)
         if has_traced(count):
-            times.append(Happenings(event.times, event.count))
-            states.append(Happenings(event.values, event.count))
+            times.append(Happenings(found, event.count + begins))
+            states.append(Happenings(at, event.count + begins))
             continue
         if int(count) > KEPT:
-            raise UnsupportedError(f"{TITLE}: an event happened {int(count)} times; the first {KEPT} are kept where "
-                                   "values are traced. Divide the span.")  # fmt: skip
-        times.append(event.times[: int(count)])
-        states.append(event.values[: int(count)])
+            raise UnsupportedError(TOO_MANY.format(int(count)))
+        times.append(found[: int(count)])
+        states.append(at[: int(count)])
     return times, states
+
+
+def _at_start(problem: Problem, event: Event) -> tuple[Value, Value, Value]:
+    """Whether an event is zero at t₀ and crosses there, which SciPy counts as one; its time and state.
+
+    They have the derivatives of g = 0 along one step of order four.
+    """
+    t0, y0 = problem.span[0], problem.y0
+    f = lambda t, y: problem.f(t, y, *problem.args)
+
+    def ahead(x: Value) -> Value:
+        h = x.astype(y0.dtype)
+        k1 = f(t0, y0)
+        k2 = f(t0 + 0.5 * x, y0 + 0.5 * h * k1)
+        k3 = f(t0 + 0.5 * x, y0 + 0.5 * h * k2)
+        return y0 + h / 6.0 * (k1 + 2.0 * k2 + 2.0 * k3 + f(t0 + x, y0 + h * k3))
+
+    along = lambda x: event.g(t0 + x, ahead(x), *problem.args)
+    value, rate = detach(jvp(along, (np.float64(0.0),), (np.float64(1.0),)))
+    fits = rate != 0 if event.direction == 0 else problem.direction * rate * event.direction > 0
+    x = crossing_of(along, np.float64(0.0))
+    return np.logical_and(value == 0, fits), t0 + x, ahead(x)
