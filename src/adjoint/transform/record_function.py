@@ -12,7 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
+
+import numpy as np
 
 from adjoint import tree
 from adjoint.base.records import record
@@ -25,6 +27,7 @@ from adjoint.program.types import Value
 from adjoint.transform.arguments import run
 from adjoint.transform.drivers import check_leaf
 from adjoint.transform.generators import GeneratorArguments, leaves_of
+from adjoint.tree.containers import Keys
 
 __all__ = ["NO_GENERATORS", "RecordedFunction", "bind_leaves", "record_function"]
 
@@ -63,6 +66,32 @@ def bind_leaves(function: Callable[..., Any], leaves: Sequence[Any], structure: 
     return bind
 
 
+def _with_known_keys(leaves: list[Any], structure: tree.Structure) -> tuple[list[Any], tree.Structure]:
+    """A result with plain numbers for traced keys of dicts: where a key was hashed it was asked for."""
+    if not any(node is not None and _is_traced(node[2]) for node in structure.nodes):
+        return leaves, structure
+    nodes = [node if node is None else (node[0], node[1], _known(node[2])) for node in structure.nodes]
+    return tree.flatten(tree.Structure(tuple(nodes), structure.num_leaves).unflatten(leaves))
+
+
+def _is_traced(key: Any) -> bool:
+    return isinstance(key, RecordTracer) or (type(key) in (tuple, Keys) and any(map(_is_traced, key)))
+
+
+def _known(key: Any) -> Any:
+    if type(key) is Keys:
+        keys = Keys(map(_known, key))
+        keys.inserted = tuple(map(_known, key.inserted))
+        return keys
+    if type(key) is tuple:
+        return tuple(map(_known, cast(Any, key)))
+    return cast(Record, key._trace).ask(key, "value", _number) if isinstance(key, RecordTracer) else key
+
+
+def _number(value: Value) -> Any:
+    return np.asarray(value).item()
+
+
 def record_function(
     function: Callable[..., Any],
     bind: Bind,
@@ -99,7 +128,7 @@ def record_function(
     ):
         record.started = here()
         result = run(record, call)
-        leaves, structure = tree.flatten(result)
+        leaves, structure = _with_known_keys(*tree.flatten(result))
         constants = {i: leaf for i, leaf in enumerate(leaves) if is_output is not None and not is_output(leaf)}
         computed = [leaf for i, leaf in enumerate(leaves) if i not in constants]
         outputs = [check_leaf(leaf) for leaf in (*computed, *leaves_of(copies[carried:]))]
