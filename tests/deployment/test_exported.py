@@ -75,6 +75,16 @@ def test_named_sizes(n: int) -> None:
     assert_close(exported(x, params), ad.value_and_grad(network)(x, params))
 
 
+def test_named_sizes_behind_arrays_and_numbers_of_known_sizes(tmp_path: Path) -> None:
+    f = lambda k, w, x: np.sum(np.tanh(k * x @ w), axis=0)
+    exported = ad.export(f, 1.0, np.ones((2, 3)), ad.ArrayType(("n", 2), np.float64), name="f")
+    exported.save(tmp_path / "f.adj")
+    w, x = np.arange(6.0).reshape(2, 3), np.random.default_rng(0).normal(size=(7, 2))
+    for made in (exported, ad.load(tmp_path / "f.adj")):
+        assert_close(made(0.5, w, x), f(0.5, w, x))
+        assert_close(made(np.float64(0.5), w, x[:5]), f(0.5, w, x[:5]))
+
+
 def test_several_named_sizes_and_their_products() -> None:
     f = lambda a, b: np.var(a @ b) + np.mean(np.concatenate([a.ravel(), b.ravel()]))
     exported = ad.export(f, ad.ArrayType(("n", "k"), np.float64), ad.ArrayType(("k", "m"), np.float64), name="f")

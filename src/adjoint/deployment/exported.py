@@ -57,9 +57,8 @@ def export(function: Callable[..., tree.Tree], *types: tree.Tree, name: str | No
     traced = [_trace(function, leaves, structure, choice) for choice in example_sizes(sizes)[: 3 if sizes else 1]]
     for one in traced:
         one.name = named
-    shapes = [_shape(leaf) if isinstance(leaf, ArrayType) else None for leaf in leaves]
-    given = [shape for shape in shapes if shape is not None] if sizes else []
-    made = Exported(traced, sizes, given, _parameters(function, len(types)))
+    shapes = [_shape(leaf) for leaf in leaves] if sizes else []
+    made = Exported(traced, sizes, shapes, _parameters(function, len(types)))
     for choice in other_sizes(sizes) if sizes else ():
         made.confirm(lambda choice=choice: _trace(function, leaves, structure, choice), choice)
     if sizes:
@@ -139,12 +138,11 @@ class Exported:
     def _instance(self, args: tuple[Any, ...]) -> TracedProgram:
         """The program for the sizes of some arguments."""
         leaves, structure = tree.flatten(args)
+        if len(leaves) != len(self._shapes):
+            return self.traced[0]  # another tree, as which it will be refused
         found: dict[str, int] = {}
-        typed = iter(self._shapes)
-        for leaf, path in zip(leaves, structure.paths(), strict=True):
-            if not hasattr(leaf, "shape") or (shape := next(typed, None)) is None:
-                continue
-            for wanted, n in zip(shape, leaf.shape, strict=False):
+        for leaf, shape, path in zip(leaves, self._shapes, structure.paths(), strict=True):
+            for wanted, n in zip(shape, getattr(leaf, "shape", ()), strict=False):
                 if isinstance(wanted, str) and found.setdefault(wanted, n) != n:
                     raise ShapeError(
                         f"{self.name}: the size {wanted} is {found[wanted]} in one argument and {n} in {path}."
