@@ -85,6 +85,14 @@ def test_named_sizes_behind_arrays_and_numbers_of_known_sizes(tmp_path: Path) ->
         assert_close(made(np.float64(0.5), w, x[:5]), f(0.5, w, x[:5]))
 
 
+def test_a_model_that_holds_a_function_is_saved_when_it_is_closed_over(tmp_path: Path) -> None:
+    model, x = ad.nn.MLP.init(ad.random.default_rng(0), [2, 4, 1], activation=np.tanh), np.ones((3, 2))
+    with pytest.raises(ad.ProgramError, match=r"tanh.*Close over the tree"):
+        ad.export(lambda model, x: model(x), model, x).save(tmp_path / "f.adj")
+    ad.export(lambda x: model(x), x).save(tmp_path / "f.adj")
+    assert_close(ad.load(tmp_path / "f.adj")(x), model(x))
+
+
 def test_several_named_sizes_and_their_products() -> None:
     f = lambda a, b: np.var(a @ b) + np.mean(np.concatenate([a.ravel(), b.ravel()]))
     exported = ad.export(f, ad.ArrayType(("n", "k"), np.float64), ad.ArrayType(("k", "m"), np.float64), name="f")

@@ -144,7 +144,8 @@ class Writer:
         try:
             return self.value(data)
         except _NotPlain as problem:
-            raise ProgramError(f"A tree with {problem} inside cannot be saved: it is Python code.") from None
+            raise ProgramError(f"A tree with {problem} inside cannot be saved: it is Python code. Close over the tree, "
+                               "as in lambda x: model(x), or give its arrays as arguments.") from None  # fmt: skip
 
 
 class _NotPlain(Exception):  # noqa: N818 (caught and told where it is known what was to be saved)
