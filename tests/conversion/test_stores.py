@@ -1,5 +1,7 @@
 """Stores of converted code: what NumPy's own assignment does to plain arrays."""
 
+from collections import defaultdict
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,7 @@ import adjoint as ad
 from adjoint.base.errors import TraceError
 
 X = np.array([1.0, 2.7])
+LABELS = np.arange(80) % 7
 
 
 def element(x):
@@ -249,3 +252,27 @@ def test_attributes_of_classes_in_loops() -> None:
             assert compiled(0.3) == pytest.approx(result, rel=1e-12)
         assert Counter.count == 40
         assert compiled(0.3) == pytest.approx(result, rel=1e-12)
+
+
+def by_group(x):
+    groups = defaultdict(list)
+    for i, label in enumerate(LABELS):
+        groups[int(label)].append(x[i])
+    return sum(k * sum(values) for k, values in groups.items())
+
+
+def by_methods(x):
+    c = np.zeros(3)
+    c.__setitem__(0, x[0])
+    c.__iadd__(x[1])
+    return np.sum(c * c)
+
+
+@pytest.mark.parametrize("f", [by_group, by_methods])
+def test_containers_and_arrays_written_otherwise(f) -> None:
+    """What a defaultdict makes by itself; the methods behind the operators."""
+    x = np.linspace(0.0, 1.0, 80)
+    slope = lambda i: (f(x + 1e-6 * (np.arange(80) == i)) - f(x - 1e-6 * (np.arange(80) == i))) / 2e-6
+    for gradient in (ad.grad(f), ad.jit(ad.grad(f))):
+        assert gradient(x)[:9] == pytest.approx([slope(i) for i in range(9)], rel=1e-6, abs=1e-8)
+    assert ad.jit(f)(x) == pytest.approx(f(x), rel=1e-14)

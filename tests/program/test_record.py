@@ -195,3 +195,12 @@ def test_effects_inside_a_loop_are_written_down_once(capsys) -> None:
     capsys.readouterr()
     assert program(1.0) == 13.0
     assert capsys.readouterr().out.split() == [str(i) for i in range(12)]
+
+
+@pytest.mark.parametrize("function", [lambda a: a + 300, lambda a: 300 - a, lambda a: a * -1, lambda a: a & 256])
+def test_ints_that_a_dtype_has_no_room_for(function) -> None:
+    """As NumPy's own arithmetic: an error, no other number."""
+    a = np.array([1, 2], np.uint8)
+    for transformed, x in ((function, a), (ad.jit(function), a), (ad.vmap(function), a[None])):
+        with pytest.raises(OverflowError, match="out of bounds for uint8"):
+            transformed(x)

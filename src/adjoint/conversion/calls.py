@@ -167,6 +167,8 @@ def _array_method(function: Any) -> Any:
         if any(isinstance(a, Tracer) for a in (*args, *kwargs.values())):
             if name in ("fill", "put", "sort", "partition", "itemset"):
                 METHODS["array.write"](owner, *args, *kwargs.values())
+            elif name.startswith("__") and (operator := METHODS.get(f"array.{name}")) is not None:
+                return operator(owner, *args)
             trace = live_trace()
             assert trace is not None
             return getattr(trace.constant(owner), name)(*args, **kwargs)

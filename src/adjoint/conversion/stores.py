@@ -14,7 +14,7 @@ import numpy as np
 
 import adjoint.numpy as numpy
 from adjoint.base.errors import ControlFlowError
-from adjoint.conversion.calls import call
+from adjoint.conversion.calls import METHODS, call
 from adjoint.conversion.growing import growing_list, read_growing
 from adjoint.conversion.lifting import any_traced, maker_of, refuse_or_lift
 from adjoint.conversion.log import CONTAINERS, Attribute, Elements, active_log, note, note_container
@@ -152,8 +152,15 @@ def augment_attribute(owner: Any, name: str, value: Any, sign: str) -> None:
     set_attribute(augment(get_attribute(owner, name), value, sign), owner, name)
 
 
+METHODS["array.__setitem__"] = lambda owner, key, value: set_item(value, owner, key)
+for _sign in ("iadd", "isub", "imul", "itruediv", "ifloordiv", "imod", "ipow", "imatmul", "iand", "ior", "ixor"):
+    METHODS[f"array.__{_sign}__"] = lambda owner, value, sign=_sign: augment(owner, value, sign)
+
+
 def get_item(owner: Any, key: Any) -> Any:
     """owner[key]; a list of equal numbers may be read at an index that is not known."""
+    if isinstance(owner, dict) and hasattr(owner, "__missing__"):
+        note_container(owner)  # a defaultdict makes what it does not have
     if type(owner) is list and (growing := growing_list(owner)) is not None:
         return read_growing(growing, key)
     if type(owner) is list and is_stacked(owner):

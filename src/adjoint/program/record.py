@@ -113,6 +113,15 @@ def is_symbolic(value: Value) -> bool:
     return False
 
 
+def _check_ints(atoms: Sequence[Atom], dtype: np.dtype[Any]) -> None:
+    """Refuse ints of Python's that the dtype of a result has no room for, as NumPy's arithmetic does."""
+    for atom in atoms:
+        if isinstance(atom, Literal) and type(atom.value) is int:
+            limits = np.iinfo(dtype)
+            if not limits.min <= atom.value <= limits.max:
+                raise OverflowError(f"Python integer {atom.value} out of bounds for {dtype}")
+
+
 class Guard(NamedTuple):
     """A question that Python asked of a recorded value, and the answer that the rest of the record depends on."""
 
@@ -191,6 +200,8 @@ class Record(Trace):
         else:
             z = None
             types = self._pointwise_type(op, atoms) if op.pointwise else op.result_type(*[a.type for a in atoms])
+            if not op.several and types.dtype.kind in "iu" and op in WEAKENED:
+                _check_ints(atoms, types.dtype)
         outputs = (Var(types),) if not op.several else tuple([Var(t) for t in types])
         location, scope, pulled = origin()
         self.equations.append(Equation(op, atoms, outputs, location, scope, quiet(), pulled))

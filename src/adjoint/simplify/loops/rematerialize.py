@@ -25,7 +25,7 @@ from adjoint.simplify.loops.stack_readers import RowRead, ScanRead, StackReaders
 MOST_CHANGES = 4
 WEIGHED = "_weighed_against"  # on an equation: the loops whose residuals it reads as well as they can be chosen
 
-_Names: TypeAlias = tuple[tuple[Var, ...], tuple[Var, ...], int]  # a result of each of two loops, which stay, and an offset
+_Names: TypeAlias = tuple[tuple[Var, ...], tuple[Var, ...], int]  # a result of each loop, which stays, and an offset
 
 
 def choose_residuals(program: Program) -> Program:
