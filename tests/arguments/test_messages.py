@@ -174,13 +174,13 @@ def test_errors_of_the_users_own_are_left_alone() -> None:
         ad.grad(f)(X, X)
 
 
-@pytest.mark.filterwarnings("ignore:the matrix subclass")
 def test_words_are_added_once_where_calls_stand_inside_each_other() -> None:
     with pytest.raises(TypeError) as caught:
         adjoint.optimize.minimize(lambda x: np.sum((x - 1.5) ** 2), [1.0, 2.0])
     assert str(caught.value).count("container of numbers") == 1
 
 
+@pytest.mark.filterwarnings("ignore:the matrix subclass")
 def test_names_begin_sentences_as_they_are_written() -> None:
     with pytest.raises(TypeError, match=r"lost\. np\.matrix gives"):
         ad.grad(lambda x: np.sum(np.matrix(x)))(A)
