@@ -15,10 +15,12 @@ import adjoint as ad
 from adjoint.ops.arrays.rearrange import Reshape
 from adjoint.ops.arrays.reduce import Sum
 from adjoint.ops.elementwise.pointwise import BY_NAME
+from adjoint.program.identity import identify
 from adjoint.program.op import PRIMITIVES, Op, primitive
 from adjoint.program.program import Equation, Literal, Program, Var, interpret, names
 from adjoint.program.record import record_program
 from adjoint.program.types import ArrayType, Size, result_dtype, type_of
+from adjoint.simplify import simplify
 
 FLOAT = np.dtype(float)
 VECTOR, MATRIX, NUMBER = ArrayType((3,), FLOAT), ArrayType((3, 3), FLOAT), ArrayType((), FLOAT)
@@ -199,6 +201,17 @@ def test_unused_results_and_repeated_outputs() -> None:
 def test_the_wrong_number_of_arguments() -> None:
     with pytest.raises(ValueError):
         small()(np.ones(3), 1.0)
+
+
+def test_a_number_is_no_array_of_one_element() -> None:
+    """Programs that give back one and the other are two."""
+    programs = []
+    for value in (np.array(0.0), np.zeros(1), np.zeros((1, 1))):
+        v = Var(type_of(value))
+        programs.append(Program((), (), (v,), {v: value}))
+    assert len(set(programs)) == len({identify(p) for p in programs}) == 3
+    for program in programs:
+        assert simplify(program).output_types == program.output_types
 
 
 def test_sizes_that_are_found_when_it_runs_keep_their_places() -> None:

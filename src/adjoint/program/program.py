@@ -158,8 +158,8 @@ class Program:
 
 def digest_value(value: Value) -> Any:
     """What makes two constants equal: dtype, shape and bits."""
-    array = np.ascontiguousarray(value)
-    return str(array.dtype), array.shape, digest(array.tobytes()).hexdigest()
+    array = np.asarray(value)  # ascontiguousarray would make an array of one element of a number
+    return str(array.dtype), array.shape, digest(np.ascontiguousarray(array).tobytes()).hexdigest()
 
 
 def interpret(program: Program, args: Sequence[Value]) -> list[Value]:
