@@ -42,7 +42,7 @@ MOST_GUARDED = 100  # iterations of a loop that is specialized on their number
 SHORT = 8  # iterations that are written out unless they branch
 MOST_UNROLLED = 160  # equations of all iterations up to which they are written out: simplification sees them all
 _TWO_NAMES = "an array has two names behind it, and is written to"
-_MOVES = "what was made outside moves on in it (an iterator, a generator, a file, Python's random numbers)"
+_ADVANCES = "what was made outside moves on in it (an iterator, a generator, a file, Python's random numbers)"
 _unrolled: dict[CodeType, str] = {}  # bodies that could not be kept, and why
 
 
@@ -151,7 +151,7 @@ class Mark:
     def may_be_rolled(self, body: Block) -> bool:
         """Whether the iteration has computed with traced values, and it can be undone so that the loop is kept."""
         if self.log.has_moved:
-            _unrolled.setdefault(body.__code__, _MOVES)  # type: ignore[attr-defined]
+            _unrolled.setdefault(body.__code__, _ADVANCES)  # type: ignore[attr-defined]
         return self.traced and is_kept(body)
 
     def undo(self) -> None:

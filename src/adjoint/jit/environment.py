@@ -124,7 +124,9 @@ class Captures:
         outside = Outside(self._state)
         for thing, called in self._walk.objects.values():
             if not isinstance(thing, type | ModuleType | FunctionType):
-                outside.add_object(thing, shown(thing), called)
+                # what code of a library keeps for itself is its own affair: a cache, filled when it is first asked for
+                names = self._walk.names if self._walk.is_of_library(thing) else None
+                outside.add_object(thing, shown(thing), called, names)
         for number, (read, one) in enumerate(zip(self.reads, self.contents, strict=True)):
             for path, keys, container in one.containers():
                 outside.add_container(container.value, shown(container.value), read.name + path, (number, *keys))

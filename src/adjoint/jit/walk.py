@@ -8,7 +8,7 @@ no new names and no new objects.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any, Protocol, cast
 
@@ -294,6 +294,11 @@ class Walk:
         """Containers that are only written to, by name."""
         found = [(read.name, self.found[read.location][1]) for read in self._logs.values()]
         return [(name, one.value) for name, one in found if isinstance(one.value, list | dict | set | deque)]
+
+    @property
+    def names(self) -> Collection[str]:
+        """The attributes that code of the user's names."""
+        return self._names
 
     def is_of_library(self, thing: Any) -> bool:
         """Whether the class of something belongs to a library."""

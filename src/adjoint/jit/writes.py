@@ -59,6 +59,12 @@ class Held(NamedTuple):
     name: str
     container: tuple[Any, ...]
     before: Any
+    names: Any = None  # the attributes that count; None: all
+
+    def attributes(self) -> dict[str, Any]:
+        """What an object holds now."""
+        held = attributes_of(self.shown)
+        return held if self.names is None else {name: v for name, v in held.items() if name in self.names}
 
 
 class Change(NamedTuple):
@@ -85,9 +91,10 @@ class Outside:
         self._containers: list[Held] = []
         self._logs: list[Held] = []
 
-    def add_object(self, original: Any, shown: Any, name: str) -> None:
-        """An object, whose attributes are remembered."""
-        self._objects.append(Held(original, shown, name, (), attributes_of(shown)))
+    def add_object(self, original: Any, shown: Any, name: str, names: Any = None) -> None:
+        """An object, whose attributes are remembered, or those of some names."""
+        held = Held(original, shown, name, (), {}, names)
+        self._objects.append(held._replace(before=held.attributes()))
 
     def add_container(self, original: Any, shown: Any, name: str, container: tuple[Any, ...]) -> None:
         """A list or dict, whose items are remembered."""
@@ -146,7 +153,7 @@ class Outside:
     def _changes(self) -> list[Change]:
         found: list[Change] = []
         for held in [*self._objects, *self._containers]:
-            now: Any = held.shown if held.container else attributes_of(held.shown)
+            now: Any = held.shown if held.container else held.attributes()
             if isinstance(now, _MAPPINGS):
                 keys: Iterable[Any] = [*held.before, *[key for key in now if key not in held.before]]
                 pairs = [(key, held.before.get(key, EMPTY), now.get(key, EMPTY)) for key in keys]
@@ -185,7 +192,7 @@ class Outside:
         """Everything as it was: what was shown as itself is set back."""
         for held in self._objects:
             if held.shown is held.original:
-                for name in attributes_of(held.original).keys() - held.before.keys():
+                for name in held.attributes().keys() - held.before.keys():
                     set_attribute(held.original, name, EMPTY)
                 for name, value in held.before.items():
                     set_attribute(held.original, name, value)

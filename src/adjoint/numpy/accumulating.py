@@ -122,7 +122,7 @@ def _folded(ufunc: Any, x: Value, initial: Any, where: Value) -> Value:
         return (next_ if where is True else np.where(row[1], next_, z)), None
 
     rows = (x[first:],) if where is True else (x[first:], where[first:])
-    return _in_turn(combine, z, rows)[0]
+    return _row_by_row(combine, z, rows)[0]
 
 
 def _tree(ufunc: Any, x: Value) -> Value:
@@ -152,11 +152,11 @@ def accumulate(ufunc: Any, array: Any, axis: Any = 0, dtype: Any = None) -> Valu
         z = ufunc(z, row[0])
         return z, z
 
-    later = _in_turn(combine, start, (x[1:],))[1]
+    later = _row_by_row(combine, start, (x[1:],))[1]
     return np.moveaxis(np.concatenate([np.expand_dims(start, 0), later]), 0, axis)
 
 
-def _in_turn(combine: Callable[..., tuple[Value, Any]], z: Value, rows: tuple[Value, ...]) -> tuple[Value, Value]:
+def _row_by_row(combine: Callable[..., tuple[Value, Any]], z: Value, rows: tuple[Value, ...]) -> tuple[Value, Value]:
     """z and what is given at each row, row after row: written out when they are few, one loop when they are many."""
     if (n := rows[0].shape[0]) > LONGEST_CHAIN:
         return GENERAL["scan"](combine, z, rows)
@@ -232,7 +232,7 @@ def at(ufunc: Any, a: Any, indices: Any, *operands: Any) -> None:
             one, *operands = [np.expand_dims(v, 0) for v in row]
             return updated(z, (one,), ufunc(z[one], *operands)), None
 
-        new = _in_turn(combine, flat, (positions, *values))[0]
+        new = _row_by_row(combine, flat, (positions, *values))[0]
     else:
         new = flat
         for chosen in _rounds(positions):

@@ -68,7 +68,7 @@ GENERAL["sparse"] = _with_sparse
 
 
 def _scan(body: Any, carry: Any, xs: Any) -> Any:
-    """A loop of many turns that is one operation; its file waits until there is one."""
+    """A loop of many iterations that is one operation; its file waits until there is one."""
     return importlib.import_module("adjoint.api.control_flow.loops").scan(body, carry, xs)
 
 

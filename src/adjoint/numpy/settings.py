@@ -46,7 +46,7 @@ def as_integers(value: Any) -> Any:
 
 
 @functools.cache
-def _places(function: Callable[..., Any]) -> tuple[bool, ...]:
+def _settings_of(function: Callable[..., Any]) -> tuple[bool, ...]:
     """For each parameter, in order, whether it is a setting."""
     try:
         return tuple(name in NAMES for name in inspect.signature(function).parameters)
@@ -58,6 +58,6 @@ def with_settings(
     function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """The arguments of a function of NumPy with its settings known."""
-    places = _places(function)
-    known = [as_integers(a) if here else a for a, here in zip(args, places, strict=False)]
+    are_settings = _settings_of(function)
+    known = [as_integers(a) if here else a for a, here in zip(args, are_settings, strict=False)]
     return (*known, *args[len(known) :]), {k: as_integers(v) if k in NAMES else v for k, v in kwargs.items()}
