@@ -191,5 +191,5 @@ def iter_(value: Any, *sentinel: Any) -> Any:
 
 
 def _begun(value: Any) -> Any:
-    made = iter(iterate(value))
-    return made if made is value else note_mover(made)
+    iterator = iter(iterate(value))
+    return iterator if iterator is value else note_mover(iterator)

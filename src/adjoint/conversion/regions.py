@@ -81,10 +81,10 @@ class Region(Record):
         return known[1]
 
     def weakened(self, op: Op, args: Sequence[Value], z: RecordTracer) -> RecordTracer:
-        made = super().weakened(op, args, z)
-        if made.dtype.kind == "i":
-            check_size(op, args, made)
-        return made
+        number = super().weakened(op, args, z)
+        if number.dtype.kind == "i":
+            check_size(op, args, number)
+        return number
 
     def note_made(self, thing: Any) -> None:
         """An object is made inside."""

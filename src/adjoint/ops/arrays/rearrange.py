@@ -40,8 +40,8 @@ class Reshape(Linear):
         return np.reshape(xs[0], (*self.shape[: unknown[0]], *np.shape(xs[0])[-behind:]))
 
     def with_sizes(self, types: Sequence[ArrayType], shapes: Sequence[tuple[Any, ...]]) -> Reshape:
-        found = iter([n for n, declared in zip(shapes[0], types[0].shape, strict=True) if isinstance(declared, Size)])
-        return Reshape(tuple(next(found) if isinstance(n, Size) else n for n in self.shape))
+        sizes = iter([n for n, declared in zip(shapes[0], types[0].shape, strict=True) if isinstance(declared, Size)])
+        return Reshape(tuple(next(sizes) if isinstance(n, Size) else n for n in self.shape))
 
     def result_type(self, *types: ArrayType) -> Any:
         (x,) = types
