@@ -1,5 +1,6 @@
 """Python's ints have any size; in compiled loops they have 64 bits, and never wrap around in silence."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -69,6 +70,18 @@ def powers_of_the_counter(x: Any) -> Any:
     return x
 
 
+def large_from_the_start(x: Any) -> Any:
+    p, q = math.factorial(200), 30
+    for _ in range(40):
+        p = p // 2
+        x = step(x, p % 1009 / 1009)
+    p = math.factorial(30)
+    while p > 3:
+        p, q = p // 5, q + 1
+        x = step(x, p % 7)
+    return x * q
+
+
 def in_a_branch(x: Any) -> Any:
     s = 1
     for k in range(60):
@@ -80,7 +93,8 @@ def in_a_branch(x: Any) -> Any:
 
 @pytest.mark.parametrize(
     "f",
-    [powers, powers_by_while, generator, shifts, fibonacci, factorials, powers_of_the_counter, in_a_branch],
+    [powers, powers_by_while, generator, shifts, fibonacci, factorials, powers_of_the_counter, large_from_the_start,
+     in_a_branch],
 )  # fmt: skip
 def test_ints_of_any_size(f: Callable[[Any], Any]) -> None:
     compiled, gradient = ad.jit(f), ad.jit(ad.grad(f))

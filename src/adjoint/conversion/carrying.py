@@ -60,6 +60,8 @@ class Carried:
         """Begin with a value: numbers vary, truth values and all else stay."""
         numbers: list[Value] = []
         self.skeleton = self.take_apart(value, numbers)
+        if any(type(v) is int and abs(v) >= 1 << 63 for v in numbers):
+            raise NoBlock(f"{self.title} is an int of more than 64 bits")
         self.slots = [Slot(v, None if type(v) is bool else weak_type_of(v)) for v in numbers]
 
     def inside(self, inputs: Iterator[Value]) -> Any:

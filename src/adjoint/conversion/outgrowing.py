@@ -34,7 +34,7 @@ def is_int(kind: ArrayType | None) -> bool:
 def bound_of(value: Value) -> float:
     """A bound of an int, traced or plain."""
     if not isinstance(value, Tracer):
-        return float(abs(value))
+        return float(min(abs(value), 1 << 200))
     bounds = getattr(value._trace, "bounds", None)
     return USUAL if bounds is None else bounds.get(value._var, USUAL)  # type: ignore[attr-defined]
 
