@@ -58,12 +58,12 @@ def export(function: Callable[..., tree.Tree], *types: tree.Tree, name: str | No
     for one in traced:
         one.name = named
     shapes = [_shape(leaf) for leaf in leaves] if sizes else []
-    made = Exported(traced, sizes, shapes, _parameters(function, len(types)))
+    exported = Exported(traced, sizes, shapes, _parameters(function, len(types)))
     for choice in other_sizes(sizes) if sizes else ():
-        made.confirm(lambda choice=choice: _trace(function, leaves, structure, choice), choice)
+        exported.confirm(lambda choice=choice: _trace(function, leaves, structure, choice), choice)
     if sizes:
-        made.confirm_counts(lambda choice: _trace(function, leaves, structure, choice))
-    return made
+        exported.confirm_counts(lambda choice: _trace(function, leaves, structure, choice))
+    return exported
 
 
 def _parameters(function: Callable[..., Any], count: int) -> list[str]:

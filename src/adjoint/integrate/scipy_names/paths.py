@@ -220,16 +220,16 @@ def _happened(problem: Problem, path: Trajectory) -> tuple[Any, Any]:
         if given.terminal:
             check(np.logical_not(begins), f"{TITLE}: a terminal event is zero at the start, so that the solution ends "
                   "where it begins. Start beside it, or give the event a direction.")  # fmt: skip
-        found = np.where(begins, np.concatenate([first[None], event.times[:-1]]), event.times)
+        moments = np.where(begins, np.concatenate([first[None], event.times[:-1]]), event.times)
         at = np.where(begins, np.concatenate([state[None], event.values[:-1]]), event.values)
         count = primal(event.count + begins)
         if has_traced(count):
-            times.append(Happenings(found, event.count + begins))
+            times.append(Happenings(moments, event.count + begins))
             states.append(Happenings(at, event.count + begins))
             continue
         if int(count) > KEPT:
             raise UnsupportedError(TOO_MANY.format(int(count)))
-        times.append(found[: int(count)])
+        times.append(moments[: int(count)])
         states.append(at[: int(count)])
     return times, states
 
